@@ -1,0 +1,104 @@
+"""A child process that cannot be left behind, whatever happens to the process that started it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+SUPERVISE = Path(__file__).with_name("supervise.py")
+
+
+class CommandFailed(Exception):
+    """A command ended with an error; the message holds the end of its output."""
+
+
+class Supervised:
+    """A command started under `supervise.py`. A context manager; `stop` may be called any number of times."""
+
+    def __init__(
+        self, command: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: Path, detached: bool = False
+    ) -> None:
+        self.output = output
+        self._detached = detached
+        flags = ["--detached"] if detached else []
+        with output.open("ab") as sink:
+            self._process = subprocess.Popen(
+                [sys.executable, "-S", str(SUPERVISE), *flags, *command],
+                stdin=subprocess.DEVNULL if detached else subprocess.PIPE,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                env=dict(env),
+                cwd=cwd,
+                start_new_session=True,  # Ctrl-C in a terminal goes to us alone; we end the group in order
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def wait(self, timeout: float | None = None) -> int:
+        return self._process.wait(timeout)
+
+    def stop(self) -> None:
+        if self._process.poll() is None:
+            if self._detached:
+                self._process.terminate()
+            elif self._process.stdin is not None:
+                self._process.stdin.close()
+            self._process.wait(timeout=30)
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
+    def tail(self, lines: int = 40) -> str:
+        return "\n".join(self.output.read_text(errors="replace").splitlines()[-lines:])
+
+    def __enter__(self) -> Supervised:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def run(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: Path, what: str) -> None:
+    """Run a command to its end and raise with the end of its output when it fails."""
+    code = run_for_code(command, env=env, cwd=cwd, output=output)
+    if code != 0:
+        text = "\n".join(output.read_text(errors="replace").splitlines()[-60:])
+        raise CommandFailed(f"{what} failed (exit code {code}):\n{text}")
+
+
+def run_for_code(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: Path) -> int:
+    with Supervised(command, env=env, cwd=cwd, output=output) as process:
+        return process.wait()
+
+
+@contextlib.contextmanager
+def clean_exit_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM unwind the stack, so that context managers run; the default ends the process on the spot."""
+    import signal
+
+    def leave(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """An environment that carries nothing of the caller's Python, pip, proxy or AWS settings."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **extra}
