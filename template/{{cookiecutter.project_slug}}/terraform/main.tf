@@ -1,0 +1,7 @@
+module "jobs" {
+  source = "{{ cookiecutter.module_source }}"
+
+  name      = var.name
+  workloads = local.workloads
+  tags      = { project = "{{ cookiecutter.project_slug }}" }
+}
