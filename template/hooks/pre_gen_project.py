@@ -14,7 +14,7 @@ import sys
 import unicodedata
 
 # The answers arrive as JSON inside a raw string. Jinja's tojson also escapes ' as \u0027, so that no answer can end it.
-ANSWERS = json.loads(r'''{{ cookiecutter | tojson }}''')
+ANSWERS = json.loads(r"""{{ cookiecutter | tojson }}""")
 
 PYTHON_VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 ARCHITECTURES = ("arm64", "x86_64")
@@ -85,13 +85,18 @@ def check_aws_name(name, length, fallback):
     elif not 2 <= len(value) <= length:
         refuse(
             name,
-            "2 to %d characters, so that the longest AWS name built from it still fits (it has %d)" % (length, len(value)),
+            "2 to %d characters, so that the longest AWS name built from it still fits (it has %d)"
+            % (length, len(value)),
             suggestion,
         )
     elif value.endswith("-") or "--" in value:
         refuse(name, "no dash at the end and no two dashes together", suggestion)
     elif value in WINDOWS_DEVICES:
-        refuse(name, "Windows reserves this name for a device, so the project could not be checked out there", value + "-jobs")
+        refuse(
+            name,
+            "Windows reserves this name for a device, so the project could not be checked out there",
+            value + "-jobs",
+        )
 
 
 def check_workload():
@@ -136,7 +141,11 @@ def check_package():
     elif value in RESERVED:
         refuse(name, "the project or the Lambda runtime already uses this name", value + "_jobs")
     elif value in WINDOWS_DEVICES:
-        refuse(name, "Windows reserves this name for a device, so the project could not be checked out there", value + "_jobs")
+        refuse(
+            name,
+            "Windows reserves this name for a device, so the project could not be checked out there",
+            value + "_jobs",
+        )
 
 
 # ---- free text: only what would break the files it is written into -------------------------------------------------------

@@ -3,7 +3,7 @@
 # that must not wait for each other, need another timeout or memory size, or call something that bears fewer callers.
 locals {
   workloads = {
-    {{ cookiecutter.first_workload }} = {
+    "{{ cookiecutter.first_workload }}" = {
       lambda = {
         artifact        = { filename = "${path.module}/../dist/lambda.zip" }
         handler         = "{{ cookiecutter.package_name }}.lambda_function.handler"

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .baking import Baker, Project
+
+
+@pytest.fixture(scope="session")
+def baker(tmp_path_factory: pytest.TempPathFactory) -> Baker:
+    return Baker.in_folder(tmp_path_factory.mktemp("baker"))
+
+
+@pytest.fixture(scope="session")
+def project(baker: Baker, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """One project with the default answers, for tests that only read it."""
+    return baker.bake(tmp_path_factory.mktemp("default"))
+
+
+@pytest.fixture
+def bake(baker: Baker, tmp_path: Path) -> Callable[..., Project]:
+    """Generate a project of this test's own: ``bake(python_version="3.12", ...)``."""
+
+    def generate(**answers: str) -> Project:
+        return baker.bake(tmp_path / "projects", answers)
+
+    return generate
