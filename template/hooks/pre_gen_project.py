@@ -5,7 +5,7 @@ what is wrong and stops, whereupon cookiecutter removes the folder it has just m
 
 It runs under the Python that cookiecutter itself runs under, hence no syntax newer than Python 3.6.
 """
-# ruff: noqa: UP
+# ruff: noqa: UP031, SIM905
 
 import json
 import keyword
@@ -22,10 +22,10 @@ ARCHITECTURES = ("arm64", "x86_64")
 # A package of one of these names would hide, or be hidden by, something that the project imports.
 INSTALLED = set(
     """
-    annotated_types attr attrs aws_lambda_powertools awslambdaric boto3 botocore build cookiecutter cruft dateutil dotenv
-    iniconfig jmespath librt moto mypy mypy_extensions mypyc packaging pathspec pip pkg_resources pluggy py pydantic
-    pydantic_core pydantic_settings pygments pytest ruff s3transfer setuptools six typing_extensions typing_inspection
-    urllib3 wheel
+    annotated_types attr attrs aws_lambda_powertools awslambdaric boto3 botocore build cookiecutter cruft dateutil
+    dotenv iniconfig jmespath librt moto mypy mypy_extensions mypyc packaging pathspec pip pkg_resources pluggy py
+    pydantic pydantic_core pydantic_settings pygments pytest ruff s3transfer setuptools six typing_extensions
+    typing_inspection urllib3 wheel
     """.split()
 )
 # Modules that the Lambda service's own Python runtime imports, and folders of the generated project.
@@ -39,6 +39,7 @@ STANDARD_LIBRARY = (
 KEYWORDS = set(keyword.kwlist) | set(getattr(keyword, "softkwlist", ())) | {"case", "match", "type", "async", "await"}
 # Windows refuses files and folders of these names, whatever their extension.
 WINDOWS_DEVICES = {"con", "prn", "aux", "nul"} | {d + str(n) for d in ("com", "lpt") for n in range(1, 10)}
+WINDOWS_RULE = "Windows reserves this name for a device, so the project could not be checked out there"
 
 SLUG_LENGTH = 30
 PACKAGE_LENGTH = 40
@@ -52,7 +53,7 @@ def refuse(name, rule, suggestion):
     problems.append((name, ANSWERS.get(name), rule, suggestion))
 
 
-# ---- suggestions: the nearest legal spelling of what was typed ---------------------------------------------------------
+# ---- suggestions: the nearest legal spelling of what was typed ----
 
 
 def simplified(value, separator):
@@ -70,7 +71,7 @@ def suggest(value, separator, length, fallback):
     return name
 
 
-# ---- AWS: names of queues, topics, functions, roles and log groups -------------------------------------------------------
+# ---- AWS: names of queues, topics, functions, roles and log groups ----
 
 
 def check_aws_name(name, length, fallback):
@@ -85,18 +86,18 @@ def check_aws_name(name, length, fallback):
     elif not 2 <= len(value) <= length:
         refuse(
             name,
-            "2 to %d characters, so that the longest AWS name built from it still fits (it has %d)"
-            % (length, len(value)),
+            "2 to %d characters, so that the longest AWS name made of it fits (it has %d)" % (length, len(value)),
             suggestion,
         )
     elif value.endswith("-") or "--" in value:
         refuse(name, "no dash at the end and no two dashes together", suggestion)
-    elif value in WINDOWS_DEVICES:
-        refuse(
-            name,
-            "Windows reserves this name for a device, so the project could not be checked out there",
-            value + "-jobs",
-        )
+
+
+def check_slug():
+    name = "project_slug"
+    check_aws_name(name, SLUG_LENGTH, "my-jobs")
+    if ANSWERS[name] in WINDOWS_DEVICES:  # it is the name of the project's folder, too
+        refuse(name, WINDOWS_RULE, ANSWERS[name] + "-jobs")
 
 
 def check_workload():
@@ -115,7 +116,7 @@ def check_region():
         refuse("aws_region", "the code of an AWS region: letters, dashes and a number at the end", "eu-central-1")
 
 
-# ---- Python: the name of the import package ------------------------------------------------------------------------------
+# ---- Python: the name of the import package ----
 
 
 def check_package():
@@ -141,14 +142,10 @@ def check_package():
     elif value in RESERVED:
         refuse(name, "the project or the Lambda runtime already uses this name", value + "_jobs")
     elif value in WINDOWS_DEVICES:
-        refuse(
-            name,
-            "Windows reserves this name for a device, so the project could not be checked out there",
-            value + "_jobs",
-        )
+        refuse(name, WINDOWS_RULE, value + "_jobs")
 
 
-# ---- free text: only what would break the files it is written into -------------------------------------------------------
+# ---- free text: only what would break the files it is written into ----
 
 
 def one_line(value):
@@ -190,7 +187,7 @@ def check_choice(name, choices, default):
 
 def main():
     check_text("project_name", "My Jobs")
-    check_aws_name("project_slug", SLUG_LENGTH, "my-jobs")
+    check_slug()
     check_package()
     check_text("description", "Background jobs of My Jobs")
     check_text("author", "The My Jobs team")

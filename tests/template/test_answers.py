@@ -1,4 +1,4 @@
-"""Every answer is either turned into legal names or refused before a file is written, with the rule and a suggestion."""
+"""Every answer becomes legal names or is refused before a file is written, with the rule and a suggestion."""
 
 from __future__ import annotations
 
@@ -198,19 +198,18 @@ def test_a_typed_name_is_treated_like_a_given_one(
 
 
 def test_a_refusal_ends_the_command_with_an_error_and_shows_every_rule(baker: Baker, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "cookiecutter",
+        "--no-input",
+        "--config-file",
+        str(baker.config),
+        str(baker.template),
+    ]
+    answers = ["project_name=json", "first_workload=My Work", "aws_region=nowhere"]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "cookiecutter",
-            "--no-input",
-            "--config-file",
-            baker.config,
-            baker.template,
-            "-o",
-            tmp_path,
-        ]
-        + ["project_name=json", "first_workload=My Work", "aws_region=nowhere"],
+        [*command, "-o", str(tmp_path), *answers],
         capture_output=True,
         text=True,
         check=False,
