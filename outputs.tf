@@ -1,0 +1,111 @@
+output "workloads" {
+  description = "Everything of one workload, by workload key."
+  value = {
+    for key in keys(var.workloads) : key => {
+      queue                = module.queue[key].queue
+      dlq                  = module.queue[key].dlq
+      subscription_dlq     = module.queue[key].subscription_dlq
+      function             = module.consumer[key].function
+      role                 = module.consumer[key].role
+      log_group_name       = module.consumer[key].log_group_name
+      event_source_mapping = module.consumer[key].event_source_mapping
+    }
+  }
+}
+
+output "topic" {
+  description = "The standard topic."
+  value       = module.topic.topic
+}
+
+output "fifo_topic" {
+  description = "The FIFO topic."
+  value       = module.fifo_topic.topic
+}
+
+output "publisher" {
+  description = "Everything a producer needs: environment variables, and an IAM policy document for its role."
+  value = {
+    environment = {
+      JOBS_TOPIC_ARN         = module.topic.topic.arn
+      JOBS_FIFO_TOPIC_ARN    = module.fifo_topic.topic.arn
+      JOBS_MAX_MESSAGE_BYTES = "262144"
+      JOBS_QUEUE_URLS        = jsonencode({ for key, queue in module.queue : key => queue.queue.url })
+    }
+    policy_json = jsonencode({
+      Version = "2012-10-17"
+      Statement = concat(
+        [{
+          Sid      = "PublishJobs"
+          Effect   = "Allow"
+          Action   = "sns:Publish"
+          Resource = [module.topic.topic.arn, module.fifo_topic.topic.arn]
+        }],
+        # Jobs delayed by up to 900 s go straight to their queue: SNS has no delay.
+        length(var.workloads) == 0 ? [] : [{
+          Sid      = "SendDelayedJobs"
+          Effect   = "Allow"
+          Action   = "sqs:SendMessage"
+          Resource = [for queue in module.queue : queue.queue.arn]
+        }],
+        var.kms_key == null ? [] : [{
+          Sid      = "QueueAndTopicKey"
+          Effect   = "Allow"
+          Action   = ["kms:Decrypt", "kms:GenerateDataKey"]
+          Resource = var.kms_key.arn
+        }],
+      )
+    })
+  }
+}
+
+output "topic_arn" {
+  description = "ARN of the standard topic."
+  value       = module.topic.topic.arn
+}
+
+output "fifo_topic_arn" {
+  description = "ARN of the FIFO topic."
+  value       = module.fifo_topic.topic.arn
+}
+
+output "queue_arns" {
+  description = "ARN of each workload's queue."
+  value       = { for key, queue in module.queue : key => queue.queue.arn }
+}
+
+output "dlq_arns" {
+  description = "ARN of each workload's dead-letter queue."
+  value       = { for key, queue in module.queue : key => queue.dlq.arn }
+}
+
+output "function_arns" {
+  description = "ARN of each workload's function."
+  value       = { for key, consumer in module.consumer : key => consumer.function.arn }
+}
+
+output "kms_key_policy_statements" {
+  description = "Statements the key policy of `kms_key` needs, empty without a key: SNS delivers to encrypted queues, and publishers of other accounts use the key. Principals of this account are served by their IAM policies, which the key policy must admit (the default one does)."
+  value = var.kms_key == null ? [] : concat(
+    [{
+      Sid       = "AllowTopicsToUseKey"
+      Effect    = "Allow"
+      Principal = { Service = "sns.amazonaws.com" }
+      Action    = ["kms:Decrypt", "kms:GenerateDataKey*"]
+      Resource  = "*" # in a key policy "*" means this key
+      Condition = {
+        ArnEquals    = { "aws:SourceArn" = [module.topic.topic.arn, module.fifo_topic.topic.arn] }
+        StringEquals = { "aws:SourceAccount" = split(":", module.topic.topic.arn)[4] }
+      }
+    }],
+    length(local.publisher_accounts) == 0 ? [] : [{
+      Sid       = "AllowPublisherAccountsToUseKey"
+      Effect    = "Allow"
+      Principal = { AWS = local.publisher_accounts }
+      Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
+      Resource  = "*"
+      # Only through the two services, never with the key itself.
+      Condition = { StringLike = { "kms:ViaService" = ["sns.*", "sqs.*"] } }
+    }],
+  )
+}

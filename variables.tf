@@ -1,0 +1,188 @@
+variable "name" {
+  description = "Name of the stack, first part of every resource's name. Choose it so that no other stack of the account has a name that continues it with a hyphen (`shop` and `shop-eu`)."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[a-z]([a-z0-9-]{0,48}[a-z0-9])?$", var.name))
+    error_message = "name is \"${var.name}\": use 1 to 50 lower-case letters, digits and hyphens, starting with a letter and not ending with a hyphen."
+  }
+}
+
+variable "workloads" {
+  description = "The workloads: one queue, one consumer, one ceiling each. The key is the identity, the name suffix and the value of the message attribute `workload`."
+  type = map(object({
+    name    = optional(string)
+    fifo    = optional(bool, false)
+    enabled = optional(bool, true)
+    lambda = object({
+      artifact = object({
+        filename          = optional(string)
+        s3_bucket         = optional(string)
+        s3_key            = optional(string)
+        s3_object_version = optional(string)
+        image_uri         = optional(string)
+      })
+      handler            = optional(string)
+      runtime            = optional(string, "python3.13")
+      architecture       = optional(string, "arm64")
+      timeout_seconds    = optional(number, 60)
+      memory_mb          = optional(number, 512)
+      environment        = optional(map(string), {})
+      log_retention_days = optional(number, 30)
+      log_level          = optional(string, "INFO")
+      tracing            = optional(bool, false)
+      vpc = optional(object({
+        subnet_ids         = list(string)
+        security_group_ids = list(string)
+      }))
+      policy_arns    = optional(map(string), {})
+      recursive_loop = optional(string, "Terminate")
+    })
+    ceiling = optional(object({
+      max_concurrency = optional(number)
+      pollers = optional(object({
+        min = number
+        max = number
+      }))
+    }), {})
+    reserved_concurrency = optional(number)
+    queue = optional(object({
+      max_receive_count          = optional(number, 10)
+      retention_seconds          = optional(number, 345600)
+      visibility_timeout_seconds = optional(number)
+      batch_size                 = optional(number, 10)
+      batch_window_seconds       = optional(number, 0)
+    }), {})
+  }))
+  nullable = false
+
+  validation {
+    condition     = alltrue([for key in keys(var.workloads) : can(regex("^[a-z]([a-z0-9-]{0,62}[a-z0-9])?$", key)) && !endswith(key, "-dlq")])
+    error_message = join("\n", [for key in keys(var.workloads) : "Workload \"${key}\": a key has 1 to 64 lower-case letters, digits and hyphens, starts with a letter, does not end with a hyphen, nor with -dlq (that is its neighbour's dead-letter queue). Rename it." if !can(regex("^[a-z]([a-z0-9-]{0,62}[a-z0-9])?$", key)) || endswith(key, "-dlq")])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.name == null ? true : can(regex("^[A-Za-z0-9_-]{1,64}$", w.name)) && !endswith(w.name, "-dlq")])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": name is \"${coalesce(w.name, "-")}\", it must have 1 to 64 letters, digits, hyphens and underscores (the limit of a Lambda function and of an IAM role) and not end in -dlq. Leave it out to have one computed." if w.name == null ? false : !can(regex("^[A-Za-z0-9_-]{1,64}$", w.name)) || endswith(w.name, "-dlq")])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : length([for kind in [w.lambda.artifact.filename, w.lambda.artifact.s3_bucket, w.lambda.artifact.image_uri] : kind if kind != null]) == 1])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": lambda.artifact needs exactly one of filename, s3_bucket (with s3_key) and image_uri." if length([for kind in [w.lambda.artifact.filename, w.lambda.artifact.s3_bucket, w.lambda.artifact.image_uri] : kind if kind != null]) != 1])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.lambda.artifact.filename == null ? true : fileexists(w.lambda.artifact.filename)])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": artifact ${coalesce(w.lambda.artifact.filename, "-")} does not exist. Build it first (`make package` in the consumer's project) and give its path." if w.lambda.artifact.filename == null ? false : !fileexists(w.lambda.artifact.filename)])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.lambda.timeout_seconds >= 1 && w.lambda.timeout_seconds <= 900])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": lambda.timeout_seconds is ${w.lambda.timeout_seconds}, Lambda allows 1 to 900. Split longer work into several jobs, or run it on ECS." if !(w.lambda.timeout_seconds >= 1 && w.lambda.timeout_seconds <= 900)])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.queue.visibility_timeout_seconds == null ? true : w.queue.visibility_timeout_seconds >= 6 * w.lambda.timeout_seconds + w.queue.batch_window_seconds && w.queue.visibility_timeout_seconds <= 43200])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": queue.visibility_timeout_seconds is ${coalesce(w.queue.visibility_timeout_seconds, 0)}, it must be from ${6 * w.lambda.timeout_seconds + w.queue.batch_window_seconds} (6 x lambda.timeout_seconds ${w.lambda.timeout_seconds} + window ${w.queue.batch_window_seconds}) to 43200. Below that a slow job is delivered a second time while it still runs. Leave it out to have it computed." if w.queue.visibility_timeout_seconds == null ? false : !(w.queue.visibility_timeout_seconds >= 6 * w.lambda.timeout_seconds + w.queue.batch_window_seconds && w.queue.visibility_timeout_seconds <= 43200)])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.queue.max_receive_count >= 3 && w.queue.max_receive_count <= 1000])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": queue.max_receive_count is ${w.queue.max_receive_count}, it must be from 3 to 1000. Throttling uses up receives, so 1 and 2 dead-letter messages that never ran; for \"run at most once\" use a job policy with max_attempts = 1." if !(w.queue.max_receive_count >= 3 && w.queue.max_receive_count <= 1000)])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.queue.retention_seconds >= 60 && w.queue.retention_seconds < 1209600])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": queue.retention_seconds is ${w.queue.retention_seconds}, it must be at least 60 and below 1209600, the 14 days of the dead-letter queue: the age of a message goes on counting there, so with equal retention a dead letter may vanish on arrival. Lower it." if !(w.queue.retention_seconds >= 60 && w.queue.retention_seconds < 1209600)])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.queue.batch_size >= 1 && w.queue.batch_size <= (w.fifo ? 10 : 10000)])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": queue.batch_size is ${w.queue.batch_size}, Lambda allows 1 to ${w.fifo ? "10 on a FIFO queue" : "10000 on a standard queue"}." if !(w.queue.batch_size >= 1 && w.queue.batch_size <= (w.fifo ? 10 : 10000))])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.queue.batch_window_seconds >= 0 && w.queue.batch_window_seconds <= (w.fifo ? 0 : 300)])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": queue.batch_window_seconds is ${w.queue.batch_window_seconds}, Lambda allows ${w.fifo ? "none on a FIFO queue: set it to 0" : "0 to 300"}." if !(w.queue.batch_window_seconds >= 0 && w.queue.batch_window_seconds <= (w.fifo ? 0 : 300))])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.queue.batch_size <= 10 || w.queue.batch_window_seconds >= 1])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": queue.batch_size ${w.queue.batch_size} is above 10 and needs queue.batch_window_seconds of at least 1, it is ${w.queue.batch_window_seconds}. Set a window or lower the size." if !(w.queue.batch_size <= 10 || w.queue.batch_window_seconds >= 1)])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.ceiling.max_concurrency == null || w.ceiling.pollers == null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": ceiling has both max_concurrency and pollers, Lambda allows one of them. Remove one." if !(w.ceiling.max_concurrency == null || w.ceiling.pollers == null)])
+  }
+
+  # No upper bound: the quota can be raised.
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.ceiling.max_concurrency == null ? true : w.ceiling.max_concurrency >= 2])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": ceiling.max_concurrency is ${coalesce(w.ceiling.max_concurrency, 0)}, Lambda allows 2 and more. For one at a time use fifo = true and one message group; reserved concurrency 1 is no substitute, its throttled pollers use up receives." if w.ceiling.max_concurrency == null ? false : w.ceiling.max_concurrency < 2])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.ceiling.pollers == null ? true : w.ceiling.pollers.min >= 2 && w.ceiling.pollers.max >= w.ceiling.pollers.min])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": ceiling.pollers is ${try(w.ceiling.pollers.min, 0)} to ${try(w.ceiling.pollers.max, 0)}; SQS needs min of at least 2 and max of at least min." if w.ceiling.pollers == null ? false : !(w.ceiling.pollers.min >= 2 && w.ceiling.pollers.max >= w.ceiling.pollers.min)])
+  }
+
+  # Pollers do not look at the reservation: what they get throttled away comes back with one more receive on it.
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.reserved_concurrency == null ? true : w.reserved_concurrency >= try(w.ceiling.pollers.max * 10, coalesce(w.ceiling.max_concurrency, 10))])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": reserved_concurrency ${coalesce(w.reserved_concurrency, 0)} is below the ceiling ${try(w.ceiling.pollers.max * 10, coalesce(w.ceiling.max_concurrency, 10))} (max_concurrency, by default 10, or pollers.max x 10): throttled messages would use up their receives. Lower the ceiling or raise the reservation." if w.reserved_concurrency == null ? false : w.reserved_concurrency < try(w.ceiling.pollers.max * 10, coalesce(w.ceiling.max_concurrency, 10))])
+  }
+}
+
+variable "kms_key" {
+  description = "Customer managed KMS key for all queues and topics, or null for SSE-SQS. Its key policy needs the statements of the output `kms_key_policy_statements`."
+  type = object({
+    arn = string
+  })
+  default = null
+
+  validation {
+    condition     = var.kms_key == null ? true : can(regex("^arn:[^:]+:kms:[^:]+:[0-9]{12}:key/.+$", var.kms_key.arn))
+    error_message = "kms_key.arn must be the ARN of a customer managed key (arn:...:key/...), not an alias or a bare id: ${try(var.kms_key.arn, "null")}. With an AWS managed key (alias/aws/sqs, alias/aws/sns) SNS cannot deliver and the messages vanish."
+  }
+}
+
+variable "account_concurrency_budget" {
+  description = "Most concurrent executions all workloads together may take from the account, or null for no check."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.account_concurrency_budget == null ? true : sum(concat([0], [for w in values(var.workloads) : coalesce(w.reserved_concurrency, try(w.ceiling.pollers.max * 10, null), w.ceiling.max_concurrency, 10)])) <= var.account_concurrency_budget
+    error_message = "account_concurrency_budget is ${coalesce(var.account_concurrency_budget, 0)}, but the workloads may take ${sum(concat([0], [for w in values(var.workloads) : coalesce(w.reserved_concurrency, try(w.ceiling.pollers.max * 10, null), w.ceiling.max_concurrency, 10)]))}: ${join(", ", [for key, w in var.workloads : "${key} ${coalesce(w.reserved_concurrency, try(w.ceiling.pollers.max * 10, null), w.ceiling.max_concurrency, 10)}"])} (reservation, else pollers.max x 10, else max_concurrency, by default 10). Lower ceilings or raise the budget."
+  }
+}
+
+variable "publishers" {
+  description = "Other accounts whose IAM principals may publish jobs. Publishers of this account need no entry, only the policy in the output `publisher`."
+  type = object({
+    account_ids = optional(set(string), [])
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = alltrue([for id in var.publishers.account_ids : can(regex("^[0-9]{12}$", id))])
+    error_message = "publishers.account_ids holds ${join(", ", [for id in var.publishers.account_ids : "\"${id}\"" if !can(regex("^[0-9]{12}$", id))])}: an account id has 12 digits. \"*\" is not offered, it would let anybody publish."
+  }
+}
+
+variable "metrics_namespace" {
+  description = "CloudWatch namespace of the jobs' metrics."
+  type        = string
+  default     = "BackgroundJobs"
+  nullable    = false
+}
+
+variable "tags" {
+  description = "Tags of everything."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+}
