@@ -43,8 +43,8 @@ format: setup ## Format Python and Terraform in place
 	@$(VENV)/bin/ruff check --fix-only --quiet . && $(VENV)/bin/ruff format --quiet .
 	@terraform fmt -recursive .
 
-manifest: setup ## Write the runtime's list of file hashes (after a change of the runtime)
-	@cd "template/{{cookiecutter.project_slug}}/src/{{cookiecutter.package_name}}" && "$(CURDIR)/$(VENV)/bin/python" -m runtime.manifest --write
+manifest: setup ## Write the list of file hashes and the envelope schema (after a change of the runtime)
+	@cd "template/{{cookiecutter.project_slug}}/src/{{cookiecutter.package_name}}" && "$(CURDIR)/$(VENV)/bin/python" -m runtime.schema > runtime/envelope.schema.json && "$(CURDIR)/$(VENV)/bin/python" -m runtime.manifest --write
 
 clean: ## Remove everything the commands made
 	@rm -rf $(VENV) $(LOCAL_AWS_VENV) .cache .pytest_cache .mypy_cache .ruff_cache dist

@@ -1,0 +1,148 @@
+"""``App``: the one object of a project, through which jobs are published and consumed. Making it costs nothing; parts
+are made on use.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from . import clients
+from .config import Config
+from .engine import Engine, utc_now
+from .job import JobClass
+from .observability import Instruments, Observer
+from .publisher import Published, Publisher
+from .registry import Registry
+
+
+class App:
+    """Ties the jobs of one package to one stack.
+
+    Args:
+        name: service name in logs and metrics, unless the stack sets one.
+        jobs: dotted name of the package that holds the job classes.
+        workload: workload of jobs that name none.
+    """
+
+    def __init__(self, name: str, *, jobs: str, workload: str) -> None:
+        self.name, self.jobs_package, self.workload = name, jobs, workload
+        self.now = utc_now
+        self.client: Callable[[str], Any] = clients.client
+
+    def enqueue(
+        self,
+        job: JobClass,
+        args: BaseModel,
+        *,
+        delay: timedelta | None = None,
+        ttl: timedelta | None = None,
+        tenant: str | None = None,
+        correlation: str | None = None,
+        job_id: str | None = None,
+    ) -> Published:
+        """Publish one job.
+
+        Args:
+            job: the job class.
+            args: its payload model.
+            delay: not before this much from now, at most 900 s.
+            ttl: deadline counted from now; default: the job's ``ttl``.
+            tenant: whose work it is, at most 128 characters; on standard queues it keeps one tenant from starving the
+                others. correlation: an id shared by everything one request causes. job_id: default: a random one. On
+                FIFO queues SQS drops a second job with the same id for five minutes.
+
+        Returns:
+            the job's id and ``ok=True``.
+
+        Raises:
+            PublishError: the job breaks a rule, or AWS did not accept it.
+            ConfigurationError: the environment does not say where the topic is.
+        """
+        return self.publisher.enqueue(
+            job, args, delay=delay, ttl=ttl, tenant=tenant, correlation=correlation, job_id=job_id
+        )
+
+    def enqueue_many(
+        self,
+        job: JobClass,
+        payloads: Iterable[BaseModel],
+        *,
+        delay: timedelta | None = None,
+        ttl: timedelta | None = None,
+        tenant: str | None = None,
+        correlation: str | None = None,
+    ) -> list[Published]:
+        """Publish many jobs of one class, ten a call.
+
+        Returns:
+            one result per payload, in order. A send that failed is in the list with ``ok=False``, it does not raise;
+            only these may be sent again.
+
+        Raises:
+            PublishError: a payload breaks a rule; then nothing was sent.
+        """
+        return self.publisher.enqueue_many(job, payloads, delay=delay, ttl=ttl, tenant=tenant, correlation=correlation)
+
+    def lambda_handler(self, *, acknowledge: Literal["each", "batch"] = "each") -> Callable[[Any, Any], Any]:
+        """The function for Terraform's ``handler``.
+
+        Args:
+            acknowledge: "each" deletes a finished message before the next job starts, so that it is not run again if
+                the process dies
+                in mid-batch; one API call per message but the last. "batch" saves these calls, for jobs that are cheap
+                to repeat.
+        """
+        from .budget import Budget
+        from .lambda_entry import deliveries, run_batch
+        from .settlement import Settlement
+
+        registry = (
+            self.registry
+        )  # now, in the init phase: a broken job class fails the deployment, not the first message
+        state: list[tuple[Engine, Settlement, Observer, int]] = []
+
+        def handler(event: Any, context: Any) -> Any:
+            if not state:
+                config = self.config
+                config.require(JOBS_QUEUE_URL=config.queue_url, JOBS_DLQ_URL=config.dlq_url)
+                observer = Observer(config.service, config.workload, config.namespace)
+                engine = Engine(
+                    registry,
+                    enqueue=lambda *args, **options: self.publisher.enqueue(*args, **options),
+                    instruments=self._instruments,
+                    now=lambda: self.now(),
+                )
+                settlement = Settlement(
+                    lambda: self.client("sqs"),
+                    config,
+                    observer,
+                    code_version=registry.code_version,
+                    parks=engine.ledger.keeps_parked,
+                )
+                state.append((engine, settlement, observer, config.max_receive_count))
+            engine, settlement, observer, max_receive_count = state[0]
+            batch = deliveries(event, max_receive_count)
+            observer.start(getattr(context, "aws_request_id", None))
+            budget = Budget(lambda: context.get_remaining_time_in_millis() / 1000)
+            return run_batch(batch, engine, settlement, observer, budget, acknowledge_each=acknowledge == "each")
+
+        return handler
+
+    @cached_property
+    def config(self) -> Config:
+        return Config.from_environment(self.name)
+
+    @cached_property
+    def registry(self) -> Registry:
+        return Registry(self.jobs_package)
+
+    @cached_property
+    def publisher(self) -> Publisher:
+        return Publisher(self.config, self.workload, lambda service: self.client(service), lambda: self.now())
+
+    @cached_property
+    def _instruments(self) -> Instruments:
+        return Instruments(self.config.service, self.config.namespace)

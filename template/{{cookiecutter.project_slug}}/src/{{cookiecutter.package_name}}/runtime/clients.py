@@ -1,0 +1,42 @@
+"""One boto3 session and one client per service, made on first use.
+
+A session costs 60 ms and more (it parses the endpoint table anew), a further client of the same session a few;
+importing boto3 costs more than all the rest of a cold start, and a consumer that only acknowledges a batch never needs
+it.
+"""
+
+import gc
+from functools import cache
+from typing import Any
+
+
+@cache
+def client(service: str) -> Any:
+    """The process's client of one AWS service. Region, credentials and endpoint come from the standard ``AWS_*``
+    variables.
+    """
+    return _session().client(service, config=_config())
+
+
+@cache
+def _session() -> Any:
+    # Importing boto3 and loading its models makes hundreds of thousands of objects that all stay: collecting in between
+    # is wasted work.
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        import boto3
+
+        return boto3.session.Session()
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@cache
+def _config() -> Any:
+    from botocore.config import Config
+
+    # Three tries in all, with the SDK's own jitter: a lasting fault is the engine's to handle, by leaving the message
+    # in its queue.
+    return Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=5, read_timeout=10)

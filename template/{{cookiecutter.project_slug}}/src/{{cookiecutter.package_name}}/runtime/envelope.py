@@ -1,0 +1,116 @@
+"""What travels: a header and a payload, as one JSON object in ASCII.
+
+ASCII because SQS and SNS refuse whole messages for characters that JSON allows raw, such as U+FFFF (SQS API,
+"SendMessage": only the characters of XML 1.0); an escape passes everywhere. The golden messages in the repository's
+tests fix this format: fields may be added, never changed.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json, to_json
+
+JOB_NAME_PATTERN = r"^[a-z][a-z0-9_.-]{0,99}$"
+
+
+class Envelope(BaseModel):
+    """One published job. Only ``id``, ``job`` and ``payload`` are required; unknown fields are ignored, so that a newer
+    producer is read.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", title="Background job envelope")
+
+    id: Annotated[
+        str, Field(min_length=1, max_length=128, description="Unique per published job; the FIFO deduplication id.")
+    ]
+    job: Annotated[str, Field(min_length=1, max_length=100, description="Wire name of the job class.")]
+    v: Annotated[int, Field(ge=1, description="Version of the payload model.")] = 1
+    key: Annotated[str | None, Field(description="Business key: two jobs with one key are one piece of work.")] = None
+    tenant: Annotated[
+        str | None, Field(max_length=128, description="Whose work it is; the fair-queue message group.")
+    ] = None
+    correlation: Annotated[
+        str | None, Field(max_length=256, description="Shared by everything one request caused.")
+    ] = None
+    traceparent: Annotated[str | None, Field(max_length=55, description="W3C trace context.")] = None
+    enqueued_at: Annotated[AwareDatetime | None, Field(description="When the producer published it.")] = None
+    expires_at: Annotated[AwareDatetime | None, Field(description="Deadline: not started after it.")] = None
+    not_before: Annotated[AwareDatetime | None, Field(description="Not started before it.")] = None
+    attempts_before: Annotated[int, Field(ge=0, description="Attempts used up before this message was sent.")] = 0
+    generation: Annotated[int, Field(ge=0, description="How often the job was redriven.")] = 0
+    payload: Annotated[dict[str, Any], Field(description="The job's own model, as a JSON object.")]
+
+
+class NotAJobError(Exception):
+    """The body of a message is no envelope. ``reason`` is ``undecodable`` (no JSON) or ``not_an_envelope`` (other
+    JSON).
+
+    The text says where the rule was broken, never what stood there.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+def decode(body: str) -> Envelope:
+    """Read an envelope from a queue message: raw, or wrapped by an SNS subscription without raw delivery.
+
+    The rule for everything else is strict: a byte-order mark, base64 or anything after the closing brace makes a body
+    undecodable.
+
+    Raises:
+        NotAJobError: the body is not an envelope.
+    """
+    try:
+        return Envelope.model_validate_json(body)
+    except ValidationError as error:
+        wrapped = _sns_message(body)
+        if wrapped is None:
+            raise _not_a_job(error) from None
+    try:
+        return Envelope.model_validate_json(wrapped)
+    except ValidationError as error:
+        raise _not_a_job(error) from None
+
+
+def _sns_message(body: str) -> str | None:
+    try:
+        outer = from_json(body)
+    except ValueError:
+        return None
+    if isinstance(outer, dict) and outer.get("Type") == "Notification" and isinstance(outer.get("Message"), str):
+        return str(outer["Message"])
+    return None
+
+
+def _not_a_job(error: ValidationError) -> NotAJobError:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[:3]
+    if first[0]["type"] in ("json_invalid", "string_unicode"):
+        return NotAJobError("undecodable", "the body is not JSON")
+    places = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'body'}: {e['type']}" for e in first)
+    return NotAJobError("not_an_envelope", places)
+
+
+def encode(envelope: Envelope) -> str:
+    """The wire form: fields that are unset or null are left out of the header, the payload is kept as it is.
+
+    Raises:
+        ValueError: the payload holds a lone surrogate, which no encoding can carry.
+    """
+    header = {name: value for name, value in envelope if value is not None and name != "payload"}
+    try:
+        return to_json({**header, "payload": envelope.payload}, ensure_ascii=True).decode("ascii")
+    except ValueError as error:
+        raise ValueError(
+            f"job {envelope.job!r} cannot be written as JSON ({error}); a text that was cut in the middle of an emoji "
+            "does this: replace lone surrogates before publishing"
+        ) from error
+
+
+def locations(error: ValidationError, limit: int = 5) -> str:
+    """Where a payload is invalid and which rule it broke, without the values."""
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    places = [f"{'.'.join(map(str, e['loc'])) or 'payload'}: {e['type']}" for e in errors[:limit]]
+    more = len(errors) - len(places)
+    return ("; ".join(places) + (f"; and {more} more" if more > 0 else ""))[:300]

@@ -1,0 +1,178 @@
+"""``Job``: one class is one kind of background job: its wire name, its payload model, its policies and its code.
+
+Everything a reader of the class needs to know about retries, deadlines and routing stands on the class; a mistake in it
+fails when the module is imported, not when the first message arrives.
+"""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel
+
+from .context import JobContext
+from .envelope import JOB_NAME_PATTERN
+from .outcome import Decision, Discard
+from .policy import Backoff, Rule, full_jitter
+
+Args = TypeVar("Args", bound=BaseModel)
+Result = TypeVar("Result")
+Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class JobDeclarationError(TypeError):
+    """A job class breaks a rule. Raised at import; the text names the class, the attribute, the rule and the remedy."""
+
+
+def upcast(from_version: int, to_version: int) -> Callable[[Upcaster], "_Upcast"]:
+    """Mark a function of the class that lifts an older payload: ``(raw: dict) -> dict``, pure, from one version to a
+    newer one.
+
+    Steps are chained (1 to 2, 2 to 3) until the class's ``version`` is reached.
+    """
+    if not 1 <= from_version < to_version:
+        raise JobDeclarationError(
+            f"@upcast({from_version}, {to_version}): the versions must rise and start at 1 or more"
+        )
+    return lambda function: _Upcast(from_version, to_version, function)
+
+
+class _Upcast:
+    def __init__(self, from_version: int, to_version: int, function: Upcaster) -> None:
+        self.from_version, self.to_version, self.function = from_version, to_version, function
+
+
+class Job(Generic[Args, Result]):
+    """Derive as ``class SendInvoice(Job[InvoiceArgs, None])``, set ``name`` and write ``run``.
+
+    A class without ``name`` is a base class for others and never receives a message.
+    """
+
+    name: ClassVar[str] = ""
+    """Wire name: stays the same when the class or its module is renamed. Lower case letters, digits, ``_ . -``; at most
+    100.
+    """
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Former wire names that may still be in a queue."""
+    version: ClassVar[int] = 1
+    """Version of the payload model; raise it together with an ``@upcast``."""
+    workload: ClassVar[str | None] = None
+    """The Terraform workload that runs it; None means the App's default."""
+    group: ClassVar[Callable[[Any], str] | None] = None
+    """FIFO workloads only: the message group of a payload, within which order holds."""
+    retry: ClassVar[Backoff] = full_jitter()
+    """What happens after an error that ``on`` does not name."""
+    on: ClassVar[Mapping[type[BaseException], Rule]] = {}
+    """Exception class to policy or outcome; the first match in the order written wins."""
+    timeout: ClassVar[timedelta | None] = None
+    """Soft limit of one run. None: what the invocation has left."""
+    ttl: ClassVar[timedelta | None] = None
+    """Deadline counted from publishing; after it the job is not started any more."""
+    regenerable: ClassVar[bool] = False
+    """True: past its deadline the job may be dropped, since a newer one does the same work. False: it is parked."""
+    log_fields: ClassVar[tuple[str, ...]] = ()
+    """The payload fields that may be logged. No other part of a payload ever is."""
+
+    payload_model: ClassVar[type[BaseModel]]
+    upcasters: ClassVar[Mapping[int, tuple[int, Upcaster]]] = {}
+
+    def run(self, args: Args, ctx: JobContext) -> Result | Awaitable[Result]:  # noqa: ARG002
+        """The job's own code, plain or ``async``. Returning is success; see ``outcome`` for the exceptions that decide
+        otherwise.
+        """
+        raise JobDeclarationError(f"{type(self).__qualname__} has no run method")
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        model = _payload_model(cls)
+        if model is not None:
+            cls.payload_model = model
+        own = {u.from_version: (u.to_version, u.function) for u in vars(cls).values() if isinstance(u, _Upcast)}
+        cls.upcasters = {**cls.upcasters, **own}
+        if cls.name:
+            _check(cls)
+
+
+JobClass = type[Job[Any, Any]]
+
+
+def _payload_model(cls: JobClass) -> type[BaseModel] | None:
+    for base in getattr(cls, "__orig_bases__", ()):
+        origin, arguments = get_origin(base), get_args(base)
+        if isinstance(origin, type) and issubclass(origin, Job) and arguments:
+            model = arguments[0]
+            return model if isinstance(model, type) and issubclass(model, BaseModel) else None
+    return None
+
+
+def _check(cls: JobClass) -> None:
+    for rule, remedy in _broken_rules(cls):
+        raise JobDeclarationError(f"{cls.__module__}.{cls.__qualname__}: {rule}. {remedy}")
+
+
+def _broken_rules(cls: JobClass) -> list[tuple[str, str]]:
+    broken: list[tuple[str, str]] = []
+
+    def need(holds: bool, rule: str, remedy: str) -> None:
+        if not holds:
+            broken.append((rule, remedy))
+
+    if isinstance(cls.aliases, str):
+        return [(f"aliases={cls.aliases!r} is a text, not a tuple", "Write aliases = (" + repr(cls.aliases) + ",)")]
+    for name in (cls.name, *cls.aliases):
+        need(
+            isinstance(name, str) and re.match(JOB_NAME_PATTERN, name) is not None,
+            f"the wire name {name!r} does not match {JOB_NAME_PATTERN}",
+            'Use lower case words joined by dots, such as "billing.invoice.send"',
+        )
+    need(
+        hasattr(cls, "payload_model"),
+        "it has no payload model",
+        "Derive from Job[YourModel, None] with a pydantic model",
+    )
+    need(cls.run is not Job.run, "it has no run method", "Write def run(self, args, ctx)")
+    need(
+        not (inspect.isgeneratorfunction(cls.run) or inspect.isasyncgenfunction(cls.run)),
+        "run is a generator, whose body would never be executed",
+        "Do the work in run instead of yielding it",
+    )
+    need(
+        isinstance(cls.version, int) and cls.version >= 1,
+        f"version={cls.version!r} is not a number from 1",
+        "Start at 1",
+    )
+    need(
+        hasattr(cls.retry, "delay") and isinstance(getattr(cls.retry, "max_attempts", None), int),
+        f"retry={cls.retry!r} is no retry policy",
+        "Use linear(...), fixed(...), full_jitter(...) or an object with max_attempts and delay",
+    )
+    for error, rule in cls.on.items():
+        need(
+            isinstance(error, type) and issubclass(error, BaseException),
+            f"on has the key {error!r}, which is no exception class",
+            "Keys of on are exception classes",
+        )
+        need(
+            isinstance(rule, Decision) or hasattr(rule, "delay"),
+            f"on maps {getattr(error, '__name__', error)} to {rule!r}",
+            'Map it to a retry policy or to an instance such as Permanent("reason")',
+        )
+        need(
+            not isinstance(rule, Discard) or cls.regenerable,
+            f"on maps {getattr(error, '__name__', error)} to Discard, but the job is not regenerable",
+            "Set regenerable = True if losing the job is harmless, else use Park",
+        )
+    for attribute in ("timeout", "ttl"):
+        value = getattr(cls, attribute)
+        need(
+            value is None or (isinstance(value, timedelta) and value > timedelta(0)),
+            f"{attribute}={value!r} is not a positive timedelta",
+            f"Write {attribute} = timedelta(seconds=...) or leave it out",
+        )
+    unknown = set(cls.log_fields) - set(getattr(getattr(cls, "payload_model", None), "model_fields", {}))
+    need(not unknown, f"log_fields names {sorted(unknown)}, which the payload model lacks", "Name fields of the model")
+    stuck = [v for v, (to, _) in cls.upcasters.items() if to != cls.version and to not in cls.upcasters]
+    need(not stuck, f"@upcast from version {stuck} does not lead to version {cls.version}", "Add the missing step")
+    return broken

@@ -1,0 +1,104 @@
+"""What was decided about one delivery (``Outcome``), and the exceptions by which a job decides it itself.
+
+A job that returns has succeeded. A job that raises one of ``Retry``, ``Defer``, ``Permanent``, ``Park`` or ``Discard``
+has chosen its outcome; any other exception is classified by ``policy.decide``. The same five, as instances, are the
+right-hand side of a job's ``on`` table.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+from .failure import Failure
+
+# SQS keeps a received message invisible for at most 12 h counted from that receive (SQS developer guide, "Processing
+# messages in a timely manner"). Half an hour of it is left to the run itself, so that a wait which was accepted can
+# always be asked for.
+MAX_WAIT = timedelta(hours=11, minutes=30)
+
+
+class Kind(StrEnum):
+    """The eight outcomes. Every delivery ends in exactly one of them."""
+
+    SUCCEEDED = "succeeded"  # ran to the end: acknowledge
+    RETRY = "retry"  # failed, an attempt is used up: come back after the delay
+    DEFER = "defer"  # not run or not its fault, no attempt is used up: come back after the delay
+    DEAD = "dead"  # cannot succeed: copy to the dead-letter queue with the reason, then acknowledge
+    PARKED = "parked"  # a human decides: keep, then acknowledge
+    DISCARDED = "discarded"  # its deadline passed and the job is regenerable: count, then acknowledge
+    DUPLICATE = "duplicate"  # done before: acknowledge
+    LOST = "lost"  # another owner took the job over while it ran here: leave the message alone
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One decision. ``delay`` is set for retry and defer only, ``error`` when an exception led here."""
+
+    kind: Kind
+    reason: str = ""
+    delay: timedelta | None = None
+    error: Failure | None = None
+    result: Any = None
+
+
+class Decision(Exception):  # noqa: N818 - a decision is no error
+    """Base of the exceptions that name an outcome.
+
+    Args:
+        reason: a short word for logs, metrics and dead letters (no payload in it), such as ``"mailbox_gone"``.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Permanent(Decision):
+    """Trying again cannot help: dead-letter at once, whatever the attempt."""
+
+
+class Park(Decision):
+    """Keep the job for a human decision."""
+
+
+class Discard(Decision):
+    """Drop the job. Only a job with ``regenerable = True`` may; any other is parked instead."""
+
+
+class Defer(Decision):
+    """Come back after ``delay`` without using up an attempt.
+
+    Raises:
+        ValueError: the delay is negative or longer than ``MAX_WAIT``.
+    """
+
+    def __init__(self, delay: timedelta, reason: str = "deferred") -> None:
+        super().__init__(reason)
+        self.delay = checked_wait(delay)
+
+
+class Retry(Decision):
+    """Count an attempt and come back: after ``delay``, or after what the job's ``retry`` policy says if it is None.
+
+    Raises:
+        ValueError: the delay is negative or longer than ``MAX_WAIT``.
+    """
+
+    def __init__(self, delay: timedelta | None = None, reason: str = "retry") -> None:
+        super().__init__(reason)
+        self.delay = None if delay is None else checked_wait(delay)
+
+
+def checked_wait(delay: timedelta) -> timedelta:
+    """Return ``delay`` if a received message can be kept invisible for that long.
+
+    Raises:
+        ValueError: naming the value, the limit and the remedy.
+    """
+    if not timedelta(0) <= delay <= MAX_WAIT:
+        raise ValueError(
+            f"a wait of {delay} is outside 0..{MAX_WAIT}: SQS keeps a received message invisible for at most 12 h. "
+            "Choose a shorter delay, or publish a new job for later."
+        )
+    return delay

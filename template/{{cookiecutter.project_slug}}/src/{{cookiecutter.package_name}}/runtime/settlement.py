@@ -1,0 +1,118 @@
+"""Carry an outcome out on SQS: dead-letter, change visibility, acknowledge. Always the side message first, then the
+acknowledgement.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .config import Config
+from .deadletter import dead_letter
+from .outcome import Kind
+
+if TYPE_CHECKING:
+    from .delivery import Delivery
+    from .engine import Report
+    from .observability import Observer
+
+DLQ_FAILED_WAIT = 60.0  # seconds until a message whose dead letter could not be sent is tried again
+BATCH = 10  # SQS API: entries per ChangeMessageVisibilityBatch
+MAX_VISIBILITY = 43_195  # SQS developer guide: 12 h from the receive, and the exact maximum is usually refused
+
+
+@dataclass(slots=True)
+class _Wait:
+    handle: str
+    until: float
+
+
+class Settlement:
+    """Settles the messages of one receive.
+
+    Args:
+        sqs: returns the boto3 SQS client; called only when something has to be sent.
+        config: queue and dead-letter queue.
+        observer: where trouble is reported.
+        code_version: goes into dead letters.
+        parks: whether parked jobs are safe in the ledger; else they go to the dead-letter queue.
+    """
+
+    def __init__(
+        self,
+        sqs: Callable[[], Any],
+        config: Config,
+        observer: "Observer",
+        *,
+        code_version: str = "",
+        parks: bool = False,
+    ) -> None:
+        self._sqs, self._config, self._observer = sqs, config, observer
+        self._code_version, self._parks = code_version, parks
+        self._waits: list[_Wait] = []
+
+    def settle(self, report: "Report") -> float | None:
+        """Do what the outcome asks for.
+
+        Returns:
+            None if the message may be acknowledged: whatever it stood for is done or safe elsewhere. Else the seconds
+            until it comes back.
+        """
+        outcome, delivery = report.outcome, report.delivery
+        match outcome.kind:
+            case Kind.SUCCEEDED | Kind.DUPLICATE | Kind.DISCARDED:
+                return None
+            case Kind.PARKED if self._parks:
+                return None
+            case Kind.DEAD | Kind.PARKED:
+                return self._dead_letter(report)
+            case Kind.RETRY | Kind.DEFER:
+                return self.wait(delivery, outcome.delay.total_seconds() if outcome.delay else 0.0)
+            case Kind.LOST:
+                return 0.0  # its new owner decides about the message: neither its visibility nor its copy is ours
+
+    def wait(self, delivery: "Delivery", seconds: float) -> float:
+        """Let the message come back after ``seconds`` (from now, returned as they are); sent to SQS by ``flush``."""
+        self._waits.append(_Wait(delivery.handle, time.monotonic() + seconds))
+        return seconds
+
+    def acknowledge(self, delivery: "Delivery") -> None:
+        """Delete one message now. If that fails the batch response still acknowledges it."""
+        try:
+            self._sqs().delete_message(QueueUrl=self._config.queue_url, ReceiptHandle=delivery.handle)
+        except Exception as error:
+            self._trouble("acknowledgement failed", error)
+
+    def flush(self) -> None:
+        """Send the collected waits. One that fails comes back after the queue's own visibility timeout instead."""
+        waits, self._waits = self._waits, []
+        for start in range(0, len(waits), BATCH):
+            now = time.monotonic()
+            entries = [
+                {
+                    "Id": str(number),
+                    "ReceiptHandle": wait.handle,
+                    "VisibilityTimeout": min(MAX_VISIBILITY, max(0, round(wait.until - now))),
+                }
+                for number, wait in enumerate(waits[start : start + BATCH])
+            ]
+            try:
+                answer = self._sqs().change_message_visibility_batch(QueueUrl=self._config.queue_url, Entries=entries)
+            except Exception as error:
+                self._trouble("visibility change failed", error)
+                continue
+            for failed in answer.get("Failed", []):
+                self._observer.event("WARNING", "visibility change failed", error=failed.get("Code"))
+
+    def _dead_letter(self, report: "Report") -> float | None:
+        try:
+            self._config.require(JOBS_DLQ_URL=self._config.dlq_url)
+            letter = dead_letter(report, self._code_version, self._config.max_message_bytes)
+            self._sqs().send_message(QueueUrl=self._config.dlq_url, **letter)
+        except Exception as error:
+            self._trouble("dead letter not sent", error, message_id=report.delivery.message_id)
+            return self.wait(report.delivery, DLQ_FAILED_WAIT)
+        return None
+
+    def _trouble(self, message: str, error: Exception, **fields: Any) -> None:
+        self._observer.event("ERROR", message, error=type(error).__name__, **fields)
