@@ -86,11 +86,11 @@ def check_aws_name(name, length, fallback):
     elif not 2 <= len(value) <= length:
         refuse(
             name,
-            "2 to %d characters, so that the longest AWS name made of it fits (it has %d)" % (length, len(value)),
+            "2 to %d characters, so that AWS names made of it keep within 64 (it has %d)" % (length, len(value)),
             suggestion,
         )
-    elif value.endswith("-") or "--" in value:
-        refuse(name, "no dash at the end and no two dashes together", suggestion)
+    elif value.endswith("-"):
+        refuse(name, "no dash at the end", suggestion)
 
 
 def check_slug():

@@ -6,7 +6,7 @@ variable "aws_region" {
 }
 
 variable "name" {
-  description = "Name of this stack and prefix of every AWS name in it. Give each environment its own, such as {{ cookiecutter.project_slug }}-dev."
+  description = "Name of this stack and first part of every AWS name in it. Environments in one account need one each, such as dev-{{ cookiecutter.project_slug }}."
   type        = string
   nullable    = false
   default     = "{{ cookiecutter.project_slug }}"

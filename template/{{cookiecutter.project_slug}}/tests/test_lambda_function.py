@@ -14,5 +14,6 @@ def message(job_id: str, month: str) -> str:
 def test_a_malformed_neighbour_harms_nobody(jobs: Jobs) -> None:
     event = sqs_event([message("job-1", "2026-03-01"), "this is no job", message("job-2", "2026-04-01")])
     answer = handler(event, lambda_context())
-    # Nothing is left to Lambda's own retry: two jobs are done, and the third message is dead-lettered with a reason.
+    # Nothing is left for Lambda to retry: two jobs are done, and what is no job is dead-lettered, unchanged.
     assert answer == {"batchItemFailures": []}
+    assert [letter["MessageBody"] for letter in jobs.dead_letters] == ["this is no job"]

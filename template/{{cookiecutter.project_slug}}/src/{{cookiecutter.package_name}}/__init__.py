@@ -1,1 +1,1 @@
-"""Background jobs: a class per job in `jobs/`, the application in `app.py`, the Lambda entry in `lambda_function.py`."""
+"""Background jobs: the jobs in `jobs/`, the application in `app.py`, what Lambda calls in `lambda_function.py`."""

@@ -1,8 +1,8 @@
 """Your own settings, read from environment variables that start with APP_.
 
-Import this module in the jobs that need it, not in app.py or lambda_function.py: importing pydantic-settings takes about
-40 ms, which every cold start would pay, also those whose first job needs no setting. Terraform sets the variables of a
-workload with `lambda = { environment = { APP_... = "..." } }` in terraform/workloads.tf.
+Import this module in the jobs that need it, not in app.py or lambda_function.py: importing pydantic-settings takes
+about 40 ms, which every cold start would pay, also those whose first job needs no setting. Terraform sets the variables
+of a workload with `lambda = { environment = { APP_... = "..." } }` in terraform/workloads.tf.
 """
 
 from functools import cache

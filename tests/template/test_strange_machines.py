@@ -1,0 +1,137 @@
+"""Generation and first commands on machines unlike the author's: no git, no home, no network, odd paths and locales."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .baking import Baker, Project, clean_environment
+
+MINIMAL = {"LC_ALL": "C", "PATH": "/nonexistent"}
+
+
+def command_line(baker: Baker, into: Path, environment: dict[str, str], *answers: str) -> Project:
+    """Generate with the cookiecutter command and exactly this environment."""
+    into.mkdir(parents=True, exist_ok=True)
+    command = [
+        sys.executable,
+        "-m",
+        "cookiecutter",
+        "--no-input",
+        "--config-file",
+        str(baker.config),
+        str(baker.template),
+    ]
+    done = subprocess.run(
+        [*command, "-o", str(into), *answers],
+        env=environment,
+        cwd=into,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (folder,) = (path for path in into.iterdir() if path.name != ".git")
+    return Project(folder)
+
+
+def assert_same(project: Project, expected: Project) -> None:
+    assert project.files() == expected.files()
+    for file in project.files():
+        assert (project.folder / file).read_bytes() == (expected.folder / file).read_bytes(), file
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        MINIMAL,  # neither git nor anything else is found
+        {"LC_ALL": "C", "PATH": os.environ["PATH"], "HOME": "/nonexistent"},  # git without an identity
+        {"LC_ALL": "C", "PATH": os.environ["PATH"], "HOME": "", "GIT_CONFIG_NOSYSTEM": "1"},
+        {**MINIMAL, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},  # a real ASCII console
+        {**MINIMAL, "HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"},  # no network
+    ],
+    ids=["no git", "no home", "empty home", "ascii", "no network"],
+)
+def test_the_machine_makes_no_difference(
+    baker: Baker, project: Project, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    assert_same(command_line(baker, tmp_path / "out", environment), project)
+
+
+def test_a_path_with_a_space_and_an_accent_makes_no_difference(baker: Baker, project: Project, tmp_path: Path) -> None:
+    assert_same(command_line(baker, tmp_path / "a b" / "ü", clean_environment()), project)
+
+
+def test_accents_survive_an_ascii_console(baker: Baker, tmp_path: Path) -> None:
+    environment = {**MINIMAL, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    config = tmp_path / "answers.yaml"
+    config.write_text(
+        baker.config.read_text(encoding="utf-8") + 'default_context:\n  author: "Zo\\u00eb \\u30b8"\n', encoding="utf-8"
+    )
+    project = command_line(Baker(baker.template, config), tmp_path / "out", environment)
+    assert "Maintained by Zoë ジ." in project.text("README.md")
+
+
+def test_no_repository_is_made_inside_a_repository(baker: Baker, project: Project, tmp_path: Path) -> None:
+    head = tmp_path / ".git" / "HEAD"
+    head.parent.mkdir()
+    head.write_text("ref: refs/heads/main\n", encoding="ascii")
+    generated = command_line(baker, tmp_path, clean_environment())
+    assert_same(generated, project)
+    assert not (generated.folder / ".git").exists()
+    assert list(head.parent.iterdir()) == [head]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".git", "my-jobs"]
+
+
+def test_generating_again_keeps_what_is_there(baker: Baker, tmp_path: Path) -> None:
+    # As `cruft update` and `cookiecutter --overwrite-if-exists` do: the hooks must not remove what is not theirs.
+    project = baker.bake(tmp_path)
+    mine = project.folder / "src" / "my_jobs" / "jobs" / "mine.py"
+    mine.write_text("# mine\n", encoding="utf-8")
+    command_line(baker, tmp_path, clean_environment(), "--overwrite-if-exists")
+    assert mine.read_text(encoding="utf-8") == "# mine\n"
+    # And a refused answer must not remove a project that was there before.
+    with pytest.raises(AssertionError, match="standard-library"):
+        command_line(baker, tmp_path, clean_environment(), "--overwrite-if-exists", "package_name=json")
+    assert mine.exists()
+
+
+def test_make_finds_a_python_that_works(project: Project, tmp_path: Path) -> None:
+    """Version managers put shims on the PATH for versions that are not chosen; such a shim only fails."""
+    for name, body in (("python3.13", "exit 127"), ("python3", f'exec "{sys.executable}" "$@"')):
+        shim = tmp_path / name
+        shim.write_text(f"#!/bin/sh\n{body}\n", encoding="ascii")
+        shim.chmod(0o755)
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    for name in ("make", "sh", "test", "awk", "touch"):
+        found = shutil.which(name)
+        assert found is not None
+        (commands / name).symlink_to(found)
+    make = ["make", "--dry-run", "setup"]
+    shown = project.run(*make, PATH=f"{tmp_path}:{commands}").stdout
+    assert '"python3" -m venv .venv' in shown
+    with_none = subprocess.run(
+        ["make", "setup"],
+        cwd=project.folder,
+        env={**clean_environment(), "PATH": str(commands)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert with_none.returncode != 0
+    assert "No Python 3.11 or newer found" in with_none.stdout
+    assert not (project.folder / ".venv").exists()
+
+
+def test_make_without_a_target_lists_the_commands(project: Project) -> None:
+    shown = project.run("make", "--no-print-directory").stdout
+    assert [line.split()[1] for line in shown.splitlines()] == [
+        *("help", "setup", "test", "lint", "format", "package", "check", "clean")
+    ]
