@@ -9,13 +9,19 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from . import clients
+from . import clients, records
 from .config import Config
+from .dynamodb import DynamoTable
+from .effects import LedgerRequiredError
 from .engine import Engine, utc_now
 from .job import JobClass
+from .key import written_key
+from .ledger import JobLedger, Ledger, NoLedger, reference
 from .observability import Instruments, Observer
 from .publisher import Published, Publisher
+from .records import Cancelled, JobStatus
 from .registry import Registry
+from .unique import publish_unique
 
 
 class App:
@@ -42,6 +48,7 @@ class App:
         tenant: str | None = None,
         correlation: str | None = None,
         job_id: str | None = None,
+        unique: Literal["refuse", "join"] | None = None,
     ) -> Published:
         """Publish one job.
 
@@ -59,11 +66,39 @@ class App:
 
         Raises:
             PublishError: the job breaks a rule, or AWS did not accept it.
+            AlreadyQueuedError: see ``unique``.
             ConfigurationError: the environment does not say where the topic is.
         """
-        return self.publisher.enqueue(
+        message = self.publisher.message(
             job, args, delay=delay, ttl=ttl, tenant=tenant, correlation=correlation, job_id=job_id
         )
+        if unique is None:
+            return self.publisher.publish(message)
+        return publish_unique(self._job_ledger("unique"), self.publisher, message, join=unique == "join")
+
+    def status(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> JobStatus:
+        """What became of a job: by its id, or, if its class declares a business key, by class and key.
+
+        Raises:
+            LedgerRequiredError: the stack has no ledger.
+        """
+        return records.status(self._job_ledger("app.status").table, self._reference(job_id, job, key))
+
+    def cancel(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> Cancelled:
+        """Stop a job that has not started, or ask a running one (``ctx.cancelled``). Arguments as of ``status``."""
+        return records.cancel(self._job_ledger("app.cancel").table, self._reference(job_id, job, key), self.now())
+
+    def _reference(self, job_id: str | None, job: JobClass | None, key: object) -> str:
+        if (job_id is None) is (job is None):
+            raise ValueError("give either a job's id, or `job` and `key`")
+        if job is None:
+            return reference(self.name, "", str(job_id), None)
+        return reference(self.name, job.name, "", written_key(job, key))
+
+    def _job_ledger(self, what: str) -> JobLedger:
+        if not isinstance(self.ledger, JobLedger):
+            raise LedgerRequiredError(what)
+        return self.ledger
 
     def enqueue_many(
         self,
@@ -111,7 +146,9 @@ class App:
                 observer = Observer(config.service, config.workload, config.namespace)
                 engine = Engine(
                     registry,
-                    enqueue=lambda *args, **options: self.publisher.enqueue(*args, **options),
+                    prepare=lambda *args, **options: self.publisher.message(*args, **options),
+                    publish=lambda message: self.publisher.publish(message),
+                    ledger=self.ledger,
                     instruments=self._instruments,
                     now=lambda: self.now(),
                 )
@@ -142,6 +179,13 @@ class App:
     @cached_property
     def publisher(self) -> Publisher:
         return Publisher(self.config, self.workload, lambda service: self.client(service), lambda: self.now())
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The stack's ledger, or one that keeps nothing if the stack has none."""
+        if not self.config.table:
+            return NoLedger()
+        return JobLedger(self.name, DynamoTable(self.config.table, lambda: self.client("dynamodb")), lambda: self.now())
 
     @cached_property
     def _instruments(self) -> Instruments:

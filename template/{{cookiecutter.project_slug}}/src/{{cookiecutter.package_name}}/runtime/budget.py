@@ -27,6 +27,10 @@ class Budget:
         """Seconds that jobs may still use."""
         return self._remaining() - self._reserve
 
+    def until_killed(self) -> float:
+        """Seconds until the function is killed, reserve included; 0 or less counts as none left, not as no limit."""
+        return max(0.0, self._remaining())
+
     def allows(self, needed: float) -> bool:
         """Whether a job that takes ``needed`` seconds may start. The first always may: it will never have more time
         than now.

@@ -30,6 +30,7 @@ class Config:
     queue_url: str = ""
     dlq_url: str = ""
     max_receive_count: int = 0
+    table: str = ""
     topic_arn: str = ""
     fifo_topic_arn: str = ""
     queue_urls: Mapping[str, str] = field(default_factory=dict)
@@ -46,6 +47,7 @@ class Config:
             queue_url=env.get("JOBS_QUEUE_URL", ""),
             dlq_url=env.get("JOBS_DLQ_URL", ""),
             max_receive_count=_number(env, "JOBS_MAX_RECEIVE_COUNT", 0),
+            table=env.get("JOBS_TABLE", ""),
             topic_arn=env.get("JOBS_TOPIC_ARN", ""),
             fifo_topic_arn=env.get("JOBS_FIFO_TOPIC_ARN", ""),
             queue_urls=_urls(env.get("JOBS_QUEUE_URLS", "")),

@@ -1,20 +1,23 @@
 """``JobContext``: what a running job may ask and do besides its payload."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from .effects import FollowUp, Operation, delete, put, update
 from .envelope import Envelope
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger, Metrics
     from pydantic import BaseModel
 
-    from .job import Job
+    from .effects import Effects
+    from .job import JobClass
     from .observability import Instruments
-    from .publisher import Published
+    from .publisher import Message, Published
 
-    Enqueue = Callable[..., Published]
+    Enqueue = Callable[[Message], Published]
 
 
 class JobContext:
@@ -39,6 +42,9 @@ class JobContext:
         enqueue: "Enqueue",
         instruments: "Instruments",
         job_name: str,
+        effects: "Effects",
+        cancelled: Callable[[], bool],
+        report_progress: Callable[[int, int], None],
     ) -> None:
         self.envelope = envelope
         self.job_id = envelope.id
@@ -51,6 +57,9 @@ class JobContext:
         self._enqueue = enqueue
         self._instruments = instruments
         self._job_name = job_name
+        self._effects = effects
+        self._cancelled = cancelled
+        self._report_progress = report_progress
         self.done: int | None = None
         self.total: int | None = None
 
@@ -63,16 +72,68 @@ class JobContext:
         return timedelta(seconds=max(0.0, self._remaining()))
 
     def progress(self, done: int, total: int) -> None:
-        """Say how far the job is, in units of its own. The last report stands in the job's log line."""
+        """Say how far the job is, in units of its own: for ``app.status`` (a write every few seconds) and the job's log
+        line.
+        """
         self.done, self.total = done, total
+        self._report_progress(done, total)
 
-    def enqueue(self, job: "type[Job[Any, Any]]", args: "BaseModel", **options: Any) -> "Published":
+    def enqueue(self, job: "JobClass", args: "BaseModel", **options: Any) -> "Published":
         """Publish a follow-up job; see ``App.enqueue``. Tenant and correlation are inherited unless given.
 
         Raises:
             PublishError: the job was not accepted; let it pass, and this job is retried.
         """
-        return self._enqueue(job, args, **{"tenant": self.tenant, "correlation": self.correlation, **options})
+        return self._enqueue(self._effects.child(job, args, self._inherited(options)))
+
+    def follow_up(self, job: "JobClass", args: "BaseModel", **options: Any) -> "FollowUp":
+        """A follow-up job for ``commit``: published if the commit succeeds, else not. Options as of ``enqueue``."""
+        return FollowUp(self._effects.child(job, args, self._inherited(options)))
+
+    def commit(self, *operations: "Operation | FollowUp", result: Any = None) -> None:
+        """Complete the job in one transaction with its own DynamoDB writes and its follow-up jobs, exactly once.
+
+        If it succeeds, the job is done whatever happens afterwards; if it does not, nothing of it has happened. At most
+        99 writes, in the account and region of the ledger (DynamoDB API "TransactWriteItems").
+
+        Args:
+            operations: what ``put``, ``update``, ``delete`` and ``follow_up`` return.
+            result: kept with the job, readable by ``app.status``.
+
+        Raises:
+            LedgerRequiredError: the stack has no ledger, or the job declined it.
+            Exception: a condition of a write did not hold.
+        """
+        self._effects.commit(operations, result)
+
+    put = staticmethod(put)
+    update = staticmethod(update)
+    delete = staticmethod(delete)
+
+    def effect_key(self, step: str) -> str:
+        """An idempotency key for the other side: the same in every attempt and after a redrive."""
+        return self._effects.key(step)
+
+    def effect(self, step: str, *, clean: tuple[type[BaseException], ...] = ()) -> AbstractContextManager[bool]:
+        """Guard a call that cannot be taken back and whose other side knows no idempotency key::
+
+            with ctx.effect("charge", clean=(CardDeclined,)) as needed:
+                if needed:
+                    charge(args)
+
+        ``needed`` is False if an earlier attempt has done it. If an earlier attempt began it and never told how it
+        ended, nobody knows whether it happened: the job is parked with the reason ``effect_unknown``, not repeated.
+        The same if the call raises something that is not in ``clean``, the errors that surely mean "nothing happened".
+        """
+        return self._effects.once(step, clean)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody called ``app.cancel`` for this job. Asks the ledger: a read each time."""
+        return self._cancelled()
+
+    def _inherited(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {"tenant": self.tenant, "correlation": self.correlation, **options}
 
     @property
     def logger(self) -> "Logger":

@@ -18,13 +18,16 @@ from pydantic_core import to_json
 from .budget import Budget
 from .context import JobContext
 from .delivery import Delivery
+from .effects import Effects
 from .envelope import Envelope, NotAJobError, decode, locations
 from .execute import JobTimeout, execute
 from .failure import Failure
 from .job import JobClass
-from .ledger import Claim, Ledger, NoLedger
+from .key import MissingKeyError, business_key
+from .ledger import Claim, JobLedger, Ledger, Leftover, LostClaimError, NoLedger
 from .outcome import MAX_WAIT, Kind, Outcome
 from .policy import decide
+from .publisher import Message
 from .registry import Registry
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 CLOCK_SKEW = timedelta(
     seconds=5
 )  # producer and consumer clocks differ: a deadline counts as passed only after this much more
+LEASE_MARGIN_SECONDS = 5.0  # a killed function's clock and its successor's may differ by that much
+LEDGER_FAULT_SECONDS = (10.0, 30.0)
 UNKNOWN_GRACE = timedelta(minutes=15)  # a rolling deploy: jobs of the new version arrive while old consumers still run
 UNKNOWN_WAIT = (timedelta(seconds=15), timedelta(minutes=5))
 
@@ -47,6 +52,7 @@ class Report:
     envelope: Envelope | None = None
     job: JobClass | None = None
     attempt: int = 0
+    crashed: bool = False
     run_seconds: float | None = None
     finished_at: datetime | None = None
     log_fields: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +67,8 @@ class Engine:
 
     Args:
         registry: wire names and their classes.
-        enqueue: publishes the follow-up jobs of ``ctx.enqueue``.
+        prepare: encodes a follow-up job (``Publisher.message``).
+        publish: sends an encoded job (``Publisher.publish``).
         instruments: the Logger and Metrics of ``ctx``.
         ledger: owner of the jobs' state.
         now: the clock; aware, UTC.
@@ -72,7 +79,8 @@ class Engine:
         self,
         registry: Registry,
         *,
-        enqueue: "Enqueue",
+        prepare: "Callable[..., Message]",
+        publish: "Enqueue",
         instruments: "Instruments",
         ledger: Ledger | None = None,
         now: Callable[[], datetime] = utc_now,
@@ -80,7 +88,7 @@ class Engine:
     ) -> None:
         self.registry = registry
         self.ledger: Ledger = ledger or NoLedger()
-        self._enqueue = enqueue
+        self._prepare, self._publish = prepare, publish
         self._instruments = instruments
         self._now = now
         self._random = random or SystemRandom()
@@ -94,11 +102,7 @@ class Engine:
             budget: the time of the invocation; None means no limit.
         """
         report = Report(delivery)
-        outcome = self._decide(report, budget)
-        if outcome.kind in (Kind.RETRY, Kind.DEFER) and delivery.is_last_receive:
-            # One receive more and the queue would move the message itself, without a word why.
-            outcome = Outcome(Kind.DEAD, f"receives_exhausted ({outcome.reason})", error=outcome.error)
-        report.outcome = outcome
+        report.outcome = self._last_chance(self._decide(report, budget), delivery)
         report.finished_at = self._now()
         return report
 
@@ -120,20 +124,23 @@ class Engine:
         try:
             job = report.job = self.registry.find(envelope.job)
         except Exception as error:  # the job's module does not import: a broken deploy, which the next one mends
-            return self._unknown(envelope, delivery, now, "import_failed", error)
+            return self._unknown(report, now, "import_failed", error)
         if job is None:
-            return self._unknown(envelope, delivery, now, "unknown_job")
+            return self._unknown(report, now, "unknown_job")
         if _is_past(envelope, now):
-            return Outcome(Kind.DISCARDED if job.regenerable else Kind.PARKED, "expired")
+            return self._late(report, job, Outcome(Kind.PARKED, "expired"))
 
-        # 4. Payload: lift an old version, validate.
+        # 4. Payload: lift an old version, validate; the business key.
         if envelope.v > job.version:
-            return self._unknown(envelope, delivery, now, "newer_version")
+            return self._unknown(report, now, "newer_version")
         try:
             args = _payload(job, envelope)
+            envelope = report.envelope = envelope.model_copy(update={"key": business_key(job, args)})
         except ValidationError as invalid:
             return Outcome(Kind.DEAD, "invalid_payload", error=Failure("ValidationError", locations(invalid)))
-        except Exception as error:  # an upcaster raised: it is a pure function, so it always will
+        except MissingKeyError as error:
+            return Outcome(Kind.DEAD, "missing_key", error=Failure.of(error))
+        except Exception as error:  # an upcaster or a key function raised: they are pure, so they always will
             return Outcome(Kind.DEAD, "upcast_failed", error=Failure.of(error))
         report.log_fields = {name: getattr(args, name) for name in job.log_fields}
 
@@ -141,22 +148,38 @@ class Engine:
         needed = max(self._longest.get(job.name, 0.0), job.timeout.total_seconds() if job.timeout else 0.0)
         if budget is not None and not budget.allows(needed):
             return Outcome(Kind.DEFER, "no_time_left", timedelta(0))
-        claim = self.ledger.acquire(job, envelope, delivery)
+        ledger = self._ledger_of(job)
+        claim = self._acquire(ledger, report, job, budget)
         if isinstance(claim, Outcome):
             return claim
-        report.attempt = claim.attempt
+        report.attempt, report.crashed = claim.attempt, claim.crashes > 0
 
         # 6. Run it, and classify what it raised.
-        outcome = self._run(job, args, claim, report, budget)
-        if outcome.kind is Kind.RETRY and outcome.delay is not None and _is_past(envelope, self._now() + outcome.delay):
-            outcome = Outcome(
-                Kind.DISCARDED if job.regenerable else Kind.PARKED, "no_time_before_deadline", error=outcome.error
-            )
+        effects = Effects(ledger if isinstance(ledger, JobLedger) else None, claim, envelope, self._prepare)
+        outcome = _must_not_run(job, claim)
+        ran = outcome is None
+        if outcome is None:
+            outcome = self._run(job, args, claim, effects, report, budget)
+            if outcome.kind is Kind.RETRY and _is_past(envelope, self._now() + (outcome.delay or timedelta(0))):
+                outcome = _too_late(job, Outcome(Kind.PARKED, "no_time_before_deadline", error=outcome.error))
+            outcome = self._last_chance(outcome, delivery)
 
-        # 7. Record the outcome before anything is sent or acknowledged.
-        return self.ledger.finish(claim, envelope, outcome)
+        # 7. Record the outcome before anything is sent or acknowledged. What was committed is recorded already.
+        if outcome.kind is Kind.LOST:
+            return outcome
+        if effects.committed:
+            return self._publish_leftover(Leftover(claim.ref, effects.outbox), outcome)
+        return self._finish(ledger, claim, report, outcome, ran=ran)
 
-    def _run(self, job: JobClass, args: BaseModel, claim: Claim, report: Report, budget: Budget | None) -> Outcome:
+    def _run(
+        self,
+        job: JobClass,
+        args: BaseModel,
+        claim: Claim,
+        effects: Effects,
+        report: Report,
+        budget: Budget | None,
+    ) -> Outcome:
         envelope = report.envelope
         assert envelope is not None
         own_limit = job.timeout.total_seconds() if job.timeout else None
@@ -169,17 +192,24 @@ class Engine:
             max_attempts=job.retry.max_attempts,
             now=self._now,
             remaining=lambda: float("inf") if limit is None else limit - (time.monotonic() - started),
-            enqueue=self._enqueue,
+            enqueue=self._publish,
             instruments=self._instruments,
             job_name=job.name,
+            effects=effects,
+            cancelled=lambda: self._ledger_of(job).is_cancelled(claim),
+            report_progress=lambda done, total: self._ledger_of(job).progress(claim, done, total),
         )
         squeezed = budget is not None and budget.runs > 0 and limit is not None and limit != own_limit
         if budget is not None:
             budget.runs += 1
         try:
             result = execute(lambda: job().run(args, context), limit)
+        except LostClaimError as error:
+            return Outcome(Kind.LOST, "owner_changed", error=Failure.of(error))
         # Everything, SystemExit and MemoryError included: one job's end must not be the end of its neighbours.
         except BaseException as error:
+            if effects.committed:  # it is done, whatever its last lines did
+                return Outcome(Kind.SUCCEEDED, "raised_after_commit", error=Failure.of(error))
             if isinstance(error, JobTimeout) and squeezed:
                 # It was stopped by the end of the invocation, after its neighbours had used up most of it: not its
                 # fault.
@@ -205,10 +235,72 @@ class Engine:
                 }
             self._instruments.end_of_run()
 
-    def _unknown(
-        self, envelope: Envelope, delivery: Delivery, now: datetime, reason: str, error: BaseException | None = None
-    ) -> Outcome:
+    def _ledger_of(self, job: JobClass | None) -> Ledger:
+        return self.ledger if job is None or job.ledger else _NO_LEDGER
+
+    def _acquire(self, ledger: Ledger, report: Report, job: JobClass | None, budget: Budget | None) -> Claim | Outcome:
+        envelope = report.envelope
+        assert envelope is not None
+        if budget is not None:
+            # After that the function is killed: nobody renews the lease, and nobody else has to wait longer.
+            lease = timedelta(seconds=budget.until_killed() + LEASE_MARGIN_SECONDS)
+        else:
+            lease = job.lease if job is not None else timedelta(minutes=2)
+        try:
+            claim = ledger.acquire(envelope, report.delivery, lease)
+        except Exception as error:
+            return self._ledger_fault(error)
+        if isinstance(claim, Leftover):
+            return self._publish_leftover(claim, Outcome(Kind.DUPLICATE, "done"))
+        return claim
+
+    def _finish(self, ledger: Ledger, claim: Claim, report: Report, outcome: Outcome, *, ran: bool) -> Outcome:
+        try:
+            return ledger.finish(claim, report.delivery, outcome, ran=ran)
+        except Exception as error:
+            return self._ledger_fault(error)
+
+    def _ledger_fault(self, error: Exception) -> Outcome:
+        """The ledger does not answer. The message stays; when it comes again, the lease of this claim has ended."""
+        wait = timedelta(seconds=self._random.uniform(*LEDGER_FAULT_SECONDS))
+        return Outcome(Kind.DEFER, "ledger_unavailable", wait, Failure.of(error))
+
+    def _publish_leftover(self, leftover: Leftover, outcome: Outcome) -> Outcome:
+        """Publish the follow-up jobs of a committed job. Until that is done the message stays and does it again."""
+        if not leftover.outbox:
+            return outcome
+        try:
+            for text in leftover.outbox:
+                self._publish(Message.from_json(text))
+            assert isinstance(self.ledger, JobLedger)
+            self.ledger.clear_outbox(leftover.ref)
+        except Exception as error:
+            wait = timedelta(seconds=self._random.uniform(*LEDGER_FAULT_SECONDS))
+            return Outcome(Kind.DEFER, "outbox_not_published", wait, Failure.of(error))
+        return outcome
+
+    def _late(self, report: Report, job: JobClass, parked: Outcome) -> Outcome:
+        outcome = _too_late(job, parked)
+        return outcome if outcome.kind is Kind.DISCARDED else self._park(report, job, outcome)
+
+    def _park(self, report: Report, job: JobClass | None, outcome: Outcome) -> Outcome:
+        """Keep a job that was not run for a human: claim it, so that no owner is overwritten, and record why."""
+        ledger = self._ledger_of(job)
+        claim = self._acquire(ledger, report, job, None)
+        if isinstance(claim, Outcome):
+            return claim
+        return self._finish(ledger, claim, report, outcome, ran=False)
+
+    def _last_chance(self, outcome: Outcome, delivery: Delivery) -> Outcome:
+        """One receive more and the queue would move the message itself, without a word why."""
+        if outcome.kind in (Kind.RETRY, Kind.DEFER) and delivery.is_last_receive:
+            return Outcome(Kind.DEAD, f"receives_exhausted ({outcome.reason})", error=outcome.error)
+        return outcome
+
+    def _unknown(self, report: Report, now: datetime, reason: str, error: BaseException | None = None) -> Outcome:
         """No code here for this job. Give a rolling deploy time to bring it, then keep the job for a human."""
+        envelope, delivery = report.envelope, report.delivery
+        assert envelope is not None
         failure = Failure.of(error) if error is not None else None
         if delivery.sent_at is not None:
             first_seen = datetime.fromtimestamp(delivery.sent_at, UTC)
@@ -216,10 +308,35 @@ class Engine:
             first_seen = envelope.enqueued_at or now
         if now - first_seen < UNKNOWN_GRACE:
             shortest, longest = UNKNOWN_WAIT
-            return Outcome(
-                Kind.DEFER, reason, min(longest, shortest * 2 ** min(delivery.receive_count - 1, 10)), failure
-            )
-        return Outcome(Kind.PARKED, reason, error=failure)
+            wait = min(longest, shortest * 2 ** min(delivery.receive_count - 1, 10))
+            return Outcome(Kind.DEFER, reason, wait, failure)
+        return self._park(report, report.job, Outcome(Kind.PARKED, reason, error=failure))
+
+
+_NO_LEDGER = NoLedger()
+
+
+def _must_not_run(job: JobClass, claim: Claim) -> Outcome | None:
+    """What the record says before the job may run. Only a ledger knows."""
+    if not claim.owner:
+        return None
+    if claim.cancelled:
+        return Outcome(Kind.DISCARDED, "cancelled")
+    unknown = sorted(step for step, state in claim.effects.items() if state == "begun")
+    if unknown:
+        return Outcome(Kind.PARKED, f"effect_unknown: {unknown[0]}")
+    if claim.crashes >= job.max_crashes:
+        return Outcome(Kind.DEAD, "crash_loop")
+    if claim.crashes and job.after_crash == "park":
+        return Outcome(Kind.PARKED, "crashed")
+    if claim.attempt > job.max_attempts:  # crashes and lost outcomes used the attempts up
+        return Outcome(Kind.DEAD, "attempts_exhausted")
+    return None
+
+
+def _too_late(job: JobClass, parked: Outcome) -> Outcome:
+    """A passed deadline: a regenerable job may be dropped, any other is kept."""
+    return Outcome(Kind.DISCARDED, parked.reason, error=parked.error) if job.regenerable else parked
 
 
 def _is_past(envelope: Envelope, moment: datetime) -> bool:

@@ -8,18 +8,23 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
-from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
-from .context import JobContext
 from .envelope import JOB_NAME_PATTERN
 from .outcome import Decision, Discard
 from .policy import Backoff, Rule, full_jitter
 
+if TYPE_CHECKING:
+    from .context import JobContext
+
 Args = TypeVar("Args", bound=BaseModel)
 Result = TypeVar("Result")
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+MIN_LEASE = timedelta(seconds=30)
 
 
 class JobDeclarationError(TypeError):
@@ -62,6 +67,18 @@ class Job(Generic[Args, Result]):
     """The Terraform workload that runs it; None means the App's default."""
     group: ClassVar[Callable[[Any], str] | None] = None
     """FIFO workloads only: the message group of a payload, within which order holds."""
+    key: ClassVar[str | Callable[[Any], Any] | None] = None
+    """Business key: a payload field's name, or a function of the payload. None: every published job is a piece of work
+    of its own.
+    """
+    ledger: ClassVar[bool] = True
+    """False: no record is kept, for jobs that are cheap to repeat. Saves two writes a job."""
+    lease: ClassVar[timedelta] = timedelta(minutes=2)
+    """How long a claim holds where the runtime does not know the time left (outside Lambda)."""
+    after_crash: ClassVar[str] = "rerun"
+    """What follows a run that never told how it ended: "rerun", or "park" where a second run could do harm."""
+    max_crashes: ClassVar[int] = 3
+    """After that many such runs the job is dead-lettered."""
     retry: ClassVar[Backoff] = full_jitter()
     """What happens after an error that ``on`` does not name."""
     on: ClassVar[Mapping[type[BaseException], Rule]] = {}
@@ -76,9 +93,11 @@ class Job(Generic[Args, Result]):
     """The payload fields that may be logged. No other part of a payload ever is."""
 
     payload_model: ClassVar[type[BaseModel]]
+    max_attempts: ClassVar[int] = 1
+    """The most attempts that ``retry`` or a policy in ``on`` allows."""
     upcasters: ClassVar[Mapping[int, tuple[int, Upcaster]]] = {}
 
-    def run(self, args: Args, ctx: JobContext) -> Result | Awaitable[Result]:  # noqa: ARG002
+    def run(self, args: Args, ctx: "JobContext") -> Result | Awaitable[Result]:  # noqa: ARG002
         """The job's own code, plain or ``async``. Returning is success; see ``outcome`` for the exceptions that decide
         otherwise.
         """
@@ -93,6 +112,7 @@ class Job(Generic[Args, Result]):
         cls.upcasters = {**cls.upcasters, **own}
         if cls.name:
             _check(cls)
+            cls.max_attempts = max(getattr(rule, "max_attempts", 1) for rule in (cls.retry, *cls.on.values()))
 
 
 JobClass = type[Job[Any, Any]]
@@ -164,6 +184,27 @@ def _broken_rules(cls: JobClass) -> list[tuple[str, str]]:
             f"on maps {getattr(error, '__name__', error)} to Discard, but the job is not regenerable",
             "Set regenerable = True if losing the job is harmless, else use Park",
         )
+    fields = set(getattr(getattr(cls, "payload_model", None), "model_fields", {}))
+    need(
+        cls.key is None or callable(cls.key) or cls.key in fields,
+        f"key={cls.key!r} is no field of the payload model",
+        "Name a field of the model, or give a function of the payload",
+    )
+    need(
+        cls.after_crash in ("rerun", "park"),
+        f"after_crash={cls.after_crash!r}",
+        'Use "rerun" or "park"',
+    )
+    need(
+        isinstance(cls.max_crashes, int) and cls.max_crashes >= 1,
+        f"max_crashes={cls.max_crashes!r} is below 1",
+        "Use 1 or more",
+    )
+    need(
+        isinstance(cls.lease, timedelta) and cls.lease >= MIN_LEASE,
+        f"lease={cls.lease!r} is shorter than {MIN_LEASE}",
+        "Clocks of two machines differ: a shorter lease lets two of them run the job at once",
+    )
     for attribute in ("timeout", "ttl"):
         value = getattr(cls, attribute)
         need(
@@ -171,7 +212,7 @@ def _broken_rules(cls: JobClass) -> list[tuple[str, str]]:
             f"{attribute}={value!r} is not a positive timedelta",
             f"Write {attribute} = timedelta(seconds=...) or leave it out",
         )
-    unknown = set(cls.log_fields) - set(getattr(getattr(cls, "payload_model", None), "model_fields", {}))
+    unknown = set(cls.log_fields) - fields
     need(not unknown, f"log_fields names {sorted(unknown)}, which the payload model lacks", "Name fields of the model")
     stuck = [v for v, (to, _) in cls.upcasters.items() if to != cls.version and to not in cls.upcasters]
     need(not stuck, f"@upcast from version {stuck} does not lead to version {cls.version}", "Add the missing step")

@@ -1,36 +1,111 @@
 """Who owns a job's state. The engine asks before it runs a job and tells what came of it; nothing else touches the
 state.
 
+``JobLedger`` keeps one record per key: one conditional write to claim a run, one to finish it. Every later write is
+fenced by the random owner token of the claim, so that a worker that was thought dead and comes back cannot overwrite
+what its successor did.
+
 ``NoLedger`` keeps nothing: attempts come from the message itself, a job may run twice, and parked work goes to the
 dead-letter queue.
+
+States of a record::
+
+    QUEUED --> RUNNING --> DONE
+                  |  ^---- RETRY (failed or deferred; not before a time)
+                  +------> DEAD, PARKED, DISCARDED
+
+DONE is final while the record lives. DEAD, PARKED and DISCARDED begin anew for a redrive: a higher generation, or
+(DEAD) a message that was sent to the queue after the job had died. Anything else that meets a finished record is a late
+duplicate.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+import hashlib
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from random import Random, SystemRandom
+from typing import Any, Protocol
 
+from pydantic_core import to_json
+
+from .conditions import Condition, above, absent, all_of, any_of, at_most, below, equals
 from .delivery import Delivery
 from .envelope import Envelope
-from .job import JobClass
-from .outcome import Outcome
+from .failure import Failure
+from .outcome import MAX_WAIT, Kind, Outcome
+from .table import ConditionFailedError, Table, Update
+
+KEEP = timedelta(
+    days=30
+)  # longer than queue and dead-letter queue together keep a message (14 d), so that a late redrive is recognised
+SENT_GRACE_MS = 5_000  # SQS's clock against ours: sent that much after the job died is a redrive, not a late duplicate
+MAX_JITTER_SECONDS = 5.0
+MAX_KEY_CHARS = 200
+PROGRESS_EVERY_MS = 5_000
+MAX_RESULT_BYTES = 100_000
+PENDING = ("QUEUED", "RETRY", "RUNNING")
+_STATES = {
+    Kind.SUCCEEDED: "DONE",
+    Kind.RETRY: "RETRY",
+    Kind.DEFER: "RETRY",
+    Kind.DEAD: "DEAD",
+    Kind.PARKED: "PARKED",
+    Kind.DISCARDED: "DISCARDED",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run a job once. ``attempt`` counts from 1; ``owner`` fences later writes."""
+    """The right to run a job once.
+
+    Attributes:
+        attempt: number of this run, from 1.
+        ref: key of the record; the base of ``ctx.effect_key``.
+        owner: fences later writes.
+        crashes: earlier runs that never told how they ended.
+        cancelled: somebody asked the job to stop.
+        effects: steps of earlier runs to "begun" or "done".
+    """
 
     attempt: int
+    ref: str = ""
     owner: str = ""
+    crashes: int = 0
+    cancelled: bool = False
+    effects: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A job that is done, but whose follow-up jobs may not have been published: its process died in between."""
+
+    ref: str
+    outbox: Sequence[str]
+
+
+class LostClaimError(BaseException):
+    """Another owner took the job over while it ran here: stop, touch nothing. Not an ``Exception``, so that the job's
+    own ``except Exception`` lets it pass."""
 
 
 class Ledger(Protocol):
     keeps_parked: bool
     """Whether a parked job is safe here. If not, parking means the dead-letter queue."""
 
-    def acquire(self, job: JobClass, envelope: Envelope, delivery: Delivery) -> Claim | Outcome:
-        """Claim the job, or say what to do instead: Duplicate, Defer (another owner), Dead."""
+    def acquire(self, envelope: Envelope, delivery: Delivery, lease: timedelta) -> Claim | Outcome | Leftover:
+        """Claim the job, or say what to do instead: Duplicate, Defer (another owner, not due), Dead, Discarded."""
         ...
 
-    def finish(self, claim: Claim, envelope: Envelope, outcome: Outcome) -> Outcome:
+    def is_cancelled(self, claim: Claim) -> bool:
+        """Whether the job was asked to stop."""
+        ...
+
+    def progress(self, claim: Claim, done: int, total: int) -> None:
+        """Keep how far the job is. Called as often as the job likes."""
+        ...
+
+    def finish(self, claim: Claim, delivery: Delivery, outcome: Outcome, *, ran: bool) -> Outcome:
         """Record the outcome before anything is sent; returns it, or Lost if another owner took the job over."""
         ...
 
@@ -38,8 +113,268 @@ class Ledger(Protocol):
 class NoLedger:
     keeps_parked = False
 
-    def acquire(self, job: JobClass, envelope: Envelope, delivery: Delivery) -> Claim | Outcome:  # noqa: ARG002
-        return Claim(attempt=envelope.attempts_before + delivery.receive_count)
+    def acquire(self, envelope: Envelope, delivery: Delivery, lease: timedelta) -> Claim | Outcome | Leftover:  # noqa: ARG002
+        return Claim(attempt=envelope.attempts_before + delivery.receive_count, ref=envelope.id)
 
-    def finish(self, claim: Claim, envelope: Envelope, outcome: Outcome) -> Outcome:  # noqa: ARG002
+    def is_cancelled(self, claim: Claim) -> bool:  # noqa: ARG002
+        return False
+
+    def progress(self, claim: Claim, done: int, total: int) -> None:
+        pass
+
+    def finish(self, claim: Claim, delivery: Delivery, outcome: Outcome, *, ran: bool) -> Outcome:  # noqa: ARG002
         return outcome
+
+
+def reference(app: str, job: str, job_id: str, key: str | None) -> str:
+    """Key of a job's record. Without a business key the job's id is the key."""
+    if key is None:
+        return f"{app}#{job_id}"
+    if len(key) > MAX_KEY_CHARS:
+        key = "sha256:" + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{app}#{job}#{key}"
+
+
+class JobLedger:
+    """The ledger on a table.
+
+    Args:
+        app: name of the consuming application: with fan-out the same job has a record in each.
+        table: where records live.
+        now: the clock; aware, UTC. Only clocks of consumers are compared with each other.
+        random: source of jitter.
+    """
+
+    keeps_parked = True
+
+    def __init__(self, app: str, table: Table, now: Callable[[], datetime], random: Random | None = None) -> None:
+        self.app, self.table, self.now, self._random = app, table, now, random or SystemRandom()
+        self._last_progress = 0
+
+    def acquire(self, envelope: Envelope, delivery: Delivery, lease: timedelta) -> Claim | Outcome | Leftover:
+        ref = reference(self.app, envelope.job, envelope.id, envelope.key)
+        owner, digest = secrets.token_hex(8), payload_digest(envelope.payload)
+        now = self._milliseconds()
+        claim: dict[str, Any] = {
+            "state": "RUNNING",
+            "owner": owner,
+            "lease": now + round(lease.total_seconds() * 1000),
+            "msg": delivery.message_id,
+            "ttl": self._ttl(),
+        }
+        about = {"job": envelope.job, "id": envelope.id, "args_hash": digest, "generation": envelope.generation}
+        try:
+            item = self.table.update(
+                Update(
+                    ref,
+                    _takeable(now, envelope.id, delivery.message_id, digest),
+                    sets=claim,
+                    defaults=about,
+                    adds={"starts": 1},
+                )
+            )
+        except ConditionFailedError as failed:
+            item = dict(failed.item)
+            instead = self._instead(item, envelope, delivery, digest, now)
+            if instead is not None:
+                return instead
+            # Expired or redriven: begin anew, on the condition that the record still is the one just read.
+            same = [equals(name, item[name]) if name in item else absent(name) for name in ("state", "owner", "ttl")]
+            kept = {*claim, *about, "starts", "pk"}
+            try:
+                item = self.table.update(
+                    Update(
+                        ref,
+                        all_of(*same),
+                        sets={**claim, **about, "starts": 1},
+                        removes=tuple(sorted(set(item) - kept)),
+                    )
+                )
+            except ConditionFailedError:  # somebody else was faster
+                return Outcome(Kind.DEFER, "in_progress", self._jittered(1.0))
+        return _claim(ref, owner, item, envelope)
+
+    def _instead(
+        self, item: Mapping[str, Any], envelope: Envelope, delivery: Delivery, digest: str, now: int
+    ) -> Outcome | Leftover | None:
+        """What to do with a job that cannot be claimed; None: its record may begin anew."""
+        state = item.get("state")
+        if item.get("ttl", 0) <= now // 1000 or (
+            envelope.generation > item.get("generation", 0) and state not in PENDING
+        ):
+            return None  # DynamoDB deletes expired items within days, not at once; a redrive says so by its generation
+        if state == "DEAD" and item.get("msg") == delivery.message_id:
+            # The process died between recording the death and sending the letter, or between that and the
+            # acknowledgement.
+            error = Failure(item["error"], item.get("message", "")) if "error" in item else None
+            return Outcome(Kind.DEAD, item.get("reason", ""), error=error)
+        sent_ms = None if delivery.sent_at is None else delivery.sent_at * 1000
+        if state == "DEAD" and sent_ms is not None and sent_ms > item.get("outcome_at", 0) + SENT_GRACE_MS:
+            return None
+        if state in PENDING and item.get("args_hash") != digest:
+            return Outcome(Kind.DEAD, "key_conflict")
+        if state == "RUNNING":
+            return Outcome(Kind.DEFER, "in_progress", self._jittered((item.get("lease", 0) - now) / 1000))
+        if state == "RETRY":
+            return Outcome(Kind.DEFER, "not_due", self._jittered((item.get("not_before", 0) - now) / 1000))
+        if state == "QUEUED":  # another publication of the same work is on its way
+            return Outcome(Kind.DUPLICATE, "superseded")
+        if item.get("outbox"):
+            return Leftover(item["pk"], item["outbox"])
+        if state == "DISCARDED":
+            return Outcome(Kind.DISCARDED, item.get("reason", ""))
+        return Outcome(Kind.DUPLICATE, str(state).lower())
+
+    def finish(self, claim: Claim, delivery: Delivery, outcome: Outcome, *, ran: bool) -> Outcome:
+        state = _STATES[outcome.kind]
+        now = self._milliseconds()
+        sets: dict[str, Any] = {"state": state, "outcome_at": now, "reason": outcome.reason}
+        if outcome.delay is not None:
+            sets["not_before"] = now + round(outcome.delay.total_seconds() * 1000)
+        if outcome.error is not None:
+            sets["error"], sets["message"] = outcome.error.name, outcome.error.message
+        if outcome.kind is Kind.PARKED:
+            sets["body"] = delivery.body
+        if outcome.kind in (Kind.PARKED, Kind.DEAD):
+            sets["listed"] = f"{self.app}#{state}"
+        # A run that was deferred, or never started, is no attempt: take its start back. Else it has ended, so that
+        # starts - ends counts the runs that never told how they ended.
+        counted = ran and outcome.kind is not Kind.DEFER
+        adds = {"ends": 1} if counted else {"starts": -1}
+        if outcome.kind is Kind.SUCCEEDED:
+            sets.update(_result(outcome.result))
+        try:
+            self.table.update(Update(claim.ref, _mine(claim), sets=sets, adds=adds, removes=("lease",)))
+        except ConditionFailedError as failed:
+            if failed.item.get("owner") == claim.owner and failed.item.get("state") == state:
+                return outcome  # the SDK repeated a write whose answer was lost
+            return Outcome(Kind.LOST, "owner_changed")
+        return outcome
+
+    def is_cancelled(self, claim: Claim) -> bool:
+        item = self.table.get(claim.ref)
+        return item is not None and bool(item.get("cancel"))
+
+    def progress(self, claim: Claim, done: int, total: int) -> None:
+        """Raises LostClaimError if another owner took the job over."""
+        now = self._milliseconds()
+        if now - self._last_progress < PROGRESS_EVERY_MS and done < total:
+            return
+        self._last_progress = now
+        try:
+            self.table.update(Update(claim.ref, _mine(claim), sets={"done": done, "total": total}))
+        except ConditionFailedError:
+            raise LostClaimError("another owner took the job over") from None
+
+    def mark_effect(self, claim: Claim, step: str, state: str | None) -> None:
+        """Record that a guarded step has begun or is done; None: it certainly did not happen.
+
+        Raises:
+            LostClaimError: another owner took the job over.
+        """
+        effects = {name: value for name, value in {**claim.effects, step: state}.items() if value is not None}
+        try:
+            self.table.update(
+                Update(claim.ref, _mine(claim), sets={"effects": [f"{v}:{k}" for k, v in effects.items()]})
+            )
+        except ConditionFailedError:
+            raise LostClaimError("another owner took the job over") from None
+        claim.effects.clear()
+        claim.effects.update(effects)
+
+    def commit(self, claim: Claim, writes: Sequence[Mapping[str, Any]], outbox: Sequence[str], result: Any) -> None:
+        """Complete the job together with its own writes, or do nothing of both.
+
+        Raises:
+            ConditionFailedError: another owner took the job over.
+            Exception: one of the caller's conditions did not hold, or the service failed.
+        """
+        sets = {"state": "DONE", "outcome_at": self._milliseconds(), "reason": "", **_result(result)}
+        if outbox:
+            sets["outbox"] = list(outbox)
+        change = Update(claim.ref, _mine(claim), sets=sets, adds={"ends": 1}, removes=("lease",))
+        try:
+            self.table.transact(change, writes, token=f"{claim.owner}-{claim.attempt}")
+        except ConditionFailedError as failed:
+            if failed.item.get("owner") != claim.owner or failed.item.get("state") != "DONE":
+                raise
+        except Exception:
+            # The answer may have been lost on its way, not the transaction: look.
+            item = self.table.get(claim.ref) or {}
+            if item.get("owner") != claim.owner or item.get("state") != "DONE":
+                raise
+
+    def clear_outbox(self, ref: str) -> None:
+        """The follow-up jobs are published."""
+        self.table.update(Update(ref, equals("state", "DONE"), removes=("outbox",)))
+
+    def _milliseconds(self) -> int:
+        return round(self.now().timestamp() * 1000)
+
+    def _ttl(self) -> int:
+        return int((self.now() + KEEP).timestamp())
+
+    def _jittered(self, seconds: float) -> timedelta:
+        wait = max(0.0, seconds) + self._random.uniform(0, MAX_JITTER_SECONDS)
+        return min(timedelta(seconds=wait), MAX_WAIT)
+
+
+def _takeable(now: int, job_id: str, message_id: str, digest: str) -> Condition:
+    return any_of(
+        absent("pk"),
+        all_of(
+            above("ttl", now // 1000),
+            equals("args_hash", digest),
+            any_of(
+                all_of(equals("state", "QUEUED"), equals("id", job_id)),
+                all_of(equals("state", "RETRY"), any_of(at_most("not_before", now), equals("msg", message_id))),
+                all_of(equals("state", "RUNNING"), below("lease", now)),
+            ),
+        ),
+    )
+
+
+def _mine(claim: Claim) -> Condition:
+    return all_of(equals("owner", claim.owner), equals("state", "RUNNING"))
+
+
+def _result(result: Any) -> dict[str, Any]:
+    """The stored form of what a job returned. One that is too large or cannot be written as JSON never endangers the
+    record.
+    """
+    if result is None:
+        return {}
+    try:
+        text = to_json(result, ensure_ascii=True).decode("ascii")
+    except ValueError as error:
+        return {"result_error": f"{type(result).__name__} cannot be written as JSON ({type(error).__name__})"}
+    if len(text) > MAX_RESULT_BYTES:
+        return {"result_error": f"{len(text)} bytes; at most {MAX_RESULT_BYTES} are kept"}
+    return {"result": text}
+
+
+def _claim(ref: str, owner: str, item: Mapping[str, Any], envelope: Envelope) -> Claim:
+    return Claim(
+        attempt=envelope.attempts_before + item["starts"],
+        ref=ref,
+        owner=owner,
+        crashes=item["starts"] - 1 - item.get("ends", 0),
+        cancelled=item.get("cancel", False),
+        effects={step: state for state, _, step in (text.partition(":") for text in item.get("effects", ()))},
+    )
+
+
+def payload_digest(payload: Mapping[str, Any]) -> str:
+    """Tells two payloads under one key apart. Of what travelled, not of the model: a deploy between two deliveries
+    changes nothing.
+    """
+    canonical = to_json(_sorted(payload), ensure_ascii=True)
+    return hashlib.sha256(canonical).hexdigest()[:16]
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    if isinstance(value, list):
+        return [_sorted(part) for part in value]
+    return value

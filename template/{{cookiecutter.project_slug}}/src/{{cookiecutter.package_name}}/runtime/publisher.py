@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json, to_json
 
 from .config import Config
 from .envelope import Envelope, decode, encode
+from .key import MissingKeyError, business_key
 
 if TYPE_CHECKING:
     from .job import JobClass
@@ -70,6 +72,19 @@ class Message:
             len(n) + len(a["DataType"]) + len(a["StringValue"].encode()) for n, a in self.attributes.items()
         )
 
+    @property
+    def destination(self) -> tuple[str, bool]:
+        """What one batch call can have only one of: a queue, or one of the two topics."""
+        return self.queue_url, self.fifo
+
+    def to_json(self) -> str:
+        """The form that an outbox keeps."""
+        return to_json(self, ensure_ascii=True).decode("ascii")
+
+    @classmethod
+    def from_json(cls, text: str) -> "Message":
+        return cls(**from_json(text))
+
 
 class Publisher:
     """Sends jobs.
@@ -94,16 +109,21 @@ class Publisher:
 
     def enqueue(self, job: "JobClass", args: BaseModel, **options: Any) -> Published:
         """Publish one job; see ``App.enqueue``."""
-        result = self.enqueue_many(job, [args], **options)[0]
+        return self.publish(self.message(job, args, **options))
+
+    def publish(self, message: Message) -> Published:
+        """Send one encoded job. Raises PublishError."""
+        result = self.send([message])[0]
         if not result.ok:
-            raise PublishError(
-                f"job {job.name!r} ({result.id}) was not accepted: {result.error_code} {result.error}".rstrip()
-            )
+            raise PublishError(f"job {result.id} was not accepted: {result.error_code} {result.error}".rstrip())
         return result
 
     def enqueue_many(self, job: "JobClass", payloads: Iterable[BaseModel], **options: Any) -> list[Published]:
         """Publish several jobs of one class; see ``App.enqueue_many``."""
-        messages = [self.message(job, args, **options) for args in payloads]
+        return self.send([self.message(job, args, **options) for args in payloads])
+
+    def send(self, messages: Sequence[Message]) -> list[Published]:
+        """Send encoded jobs; one result each, in order. Nothing is raised for a send that failed."""
         results: dict[int, Published] = {}
         for batch in batches(messages, self._config.max_message_bytes):
             results.update(self._send(batch))
@@ -151,10 +171,15 @@ class Publisher:
                 f"job {job.name!r}: a delay of {wait} is not shorter than its ttl of {lifetime}; it could never run"
             )
         try:
+            key = business_key(job, args)
+        except MissingKeyError as error:
+            raise PublishError(str(error)) from error
+        try:
             envelope = Envelope(
                 id=job_id or str(uuid4()),
                 job=job.name,
                 v=job.version,
+                key=key,
                 tenant=tenant,
                 correlation=correlation,
                 enqueued_at=now,
@@ -238,11 +263,12 @@ class Publisher:
 
 
 def batches(messages: Sequence[Message], max_bytes: int) -> Iterator[list[tuple[int, Message]]]:
-    """Split by count and by bytes: the sum over a batch has the same limit as one message. Order is kept."""
+    """Split by destination, count and bytes: the sum over a batch has the same limit as one message. Order is kept."""
     batch: list[tuple[int, Message]] = []
     size = 0
     for number, message in enumerate(messages):
-        if batch and (len(batch) == MAX_BATCH or size + message.size > max_bytes):
+        full = len(batch) == MAX_BATCH or size + message.size > max_bytes
+        if batch and (full or message.destination != batch[0][1].destination):
             yield batch
             batch, size = [], 0
         batch.append((number, message))

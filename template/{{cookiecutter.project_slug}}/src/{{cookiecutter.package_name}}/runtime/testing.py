@@ -30,8 +30,10 @@ from .delivery import Delivery
 from .engine import Engine
 from .envelope import Envelope, decode, encode
 from .job import JobClass
+from .ledger import JobLedger
 from .observability import Instruments
 from .outcome import Kind, Outcome
+from .table import MemoryTable
 
 QUEUE_ARN = "arn:aws:sqs:us-east-1:123456789012:test-jobs"
 MAX_RUNS = 10_000
@@ -84,6 +86,7 @@ class Jobs:
 
     Attributes:
         enqueued: every job published during the test, in order.
+        table: the ledger that ``drain`` uses, in memory.
         dead_letters: messages that the Lambda handler sent to the dead-letter queue, as arguments of boto3's
             ``send_message``.
     """
@@ -95,6 +98,8 @@ class Jobs:
         self.enqueued: list[Enqueued] = []
         self.dead_letters: list[dict[str, Any]] = []
         self._instruments = Instruments(app.name)
+        self.table = MemoryTable()
+        self._ledger = JobLedger(app.name, self.table, self.now)
 
     def now(self) -> datetime:
         """The test's time."""
@@ -126,17 +131,20 @@ class Jobs:
             remaining: time the invocation has left; default: no limit.
             **payload: the fields of its payload.
         """
-        delivery = Delivery(
-            self.body(job, tenant=tenant, **payload), str(uuid4()), attempt, sent_at=self.now().timestamp()
-        )
+        body = self._body(job, tenant, payload, attempts_before=attempt - 1)
+        delivery = Delivery(body, str(uuid4()), sent_at=self.now().timestamp())
         budget = None
         if remaining is not None:
             end = time.monotonic() + remaining.total_seconds()
             budget = Budget(lambda: end - time.monotonic())
-        return self._engine().handle(delivery, budget).outcome
+        # A ledger of its own: what an earlier `run` of the same key did does not make this one a duplicate.
+        return self._engine(JobLedger(self._app.name, MemoryTable(), self.now)).handle(delivery, budget).outcome
 
     def body(self, job: JobClass, /, *, tenant: str | None = None, **payload: Any) -> str:
         """The message body of a job, for ``sqs_event``."""
+        return self._body(job, tenant, payload, attempts_before=0)
+
+    def _body(self, job: JobClass, tenant: str | None, payload: Mapping[str, Any], *, attempts_before: int) -> str:
         # Not through the payload model: a test may send what no producer of this version would.
         raw = from_json(to_json(payload))
         now = self.now()
@@ -149,6 +157,7 @@ class Jobs:
                 tenant=tenant,
                 enqueued_at=now,
                 expires_at=expires,
+                attempts_before=attempts_before,
                 payload=raw,
             )
         )
@@ -199,10 +208,12 @@ class Jobs:
             if e.job == job.name and all(e.payload.get(name, _MISSING) == value for name, value in expected.items()):
                 raise AssertionError(f"{job.name!r} was enqueued with {dict(e.payload)}")
 
-    def _engine(self) -> Engine:
+    def _engine(self, ledger: JobLedger | None = None) -> Engine:
         return Engine(
             self._app.registry,
-            enqueue=lambda *args, **options: self._app.publisher.enqueue(*args, **options),
+            prepare=lambda *args, **options: self._app.publisher.message(*args, **options),
+            publish=lambda message: self._app.publisher.publish(message),
+            ledger=ledger or self._ledger,
             instruments=self._instruments,
             now=self.now,
         )
