@@ -86,7 +86,7 @@ output "function_arns" {
 
 output "kms_key_policy_statements" {
   description = "Statements the key policy of `kms_key` needs, empty without a key: SNS delivers to encrypted queues, and publishers of other accounts use the key. Principals of this account are served by their IAM policies, which the key policy must admit (the default one does)."
-  value = var.kms_key == null ? [] : concat(
+  value = [for statement in concat(
     [{
       Sid       = "AllowTopicsToUseKey"
       Effect    = "Allow"
@@ -107,5 +107,5 @@ output "kms_key_policy_statements" {
       # Only through the two services, never with the key itself.
       Condition = { StringLike = { "kms:ViaService" = ["sns.*", "sqs.*"] } }
     }],
-  )
+  ) : statement if var.kms_key != null]
 }

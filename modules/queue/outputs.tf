@@ -40,11 +40,11 @@ output "dlq_arn" {
 
 output "kms_key_policy_statements" {
   description = "Statements the key policy of `kms_key` needs so that SNS can deliver; empty without a key or a subscription. Roles are served by their IAM policies, which the key policy must admit (the default one does)."
-  value = var.kms_key == null ? [] : [
+  value = [
     for s in local.from_topic : merge(s, {
       Sid      = "AllowTopicToUseKey"
       Action   = ["kms:Decrypt", "kms:GenerateDataKey*"]
       Resource = "*" # in a key policy "*" means this key
-    })
+    }) if var.kms_key != null
   ]
 }

@@ -189,7 +189,7 @@ def main():
     check_text("project_name", "My Jobs")
     check_slug()
     check_package()
-    check_text("description", "Background jobs of My Jobs")
+    check_text("description", "My Jobs: background jobs on AWS")
     check_text("author", "The My Jobs team")
     check_choice("python_version", PYTHON_VERSIONS, "3.13")
     check_choice("architecture", ARCHITECTURES, "arm64")

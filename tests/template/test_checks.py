@@ -49,7 +49,10 @@ def test_a_job_added_as_the_readme_says_works_and_changes_no_terraform(baker: Ba
     job, test = re.findall(r"```python\n(.*?)```", project.text("README.md"), re.DOTALL)[:2]
     (project.folder / "src/my_jobs/jobs/images.py").write_text(job, encoding="utf-8")
     (project.folder / "tests/jobs/test_images.py").write_text(test, encoding="utf-8")
-    check(project)
+    passed = re.findall(r"(\d+) passed", project.text("README.md"))  # what it promises before and after
+    output = check(project)
+    assert int(passed[1]) == int(passed[0]) + 1
+    assert f"{passed[1]} passed in" in output
     names = project.python("-c", "from my_jobs.app import app; print(*app.registry.names())").stdout.split()
     assert set(names) == {"reports.build", "webhooks.deliver", "images.thumbnail"}
     assert {file: project.text(file) for file in before} == before

@@ -147,6 +147,8 @@ class Publisher:
         """
         if not isinstance(args, job.payload_model):
             raise PublishError(f"job {job.name!r} takes a {job.payload_model.__name__}, got a {type(args).__name__}")
+        _check_id(job, "tenant", tenant)
+        _check_id(job, "job_id", job_id)
         now, fifo = self._now(), job.group is not None
         wait = _checked_delay(job, delay)
         workload = job.workload or self._default_workload
@@ -288,15 +290,23 @@ def _checked_delay(job: "JobClass", delay: timedelta | None) -> timedelta:
     return delay
 
 
+def _check_id(job: "JobClass", what: str, value: str | None) -> None:
+    if value is not None and not _is_id(value):
+        raise PublishError(
+            f"job {job.name!r}: {what} {value!r} is not a text of 1 to 128 letters, digits and punctuation, which SQS "
+            "asks for; use an id instead of a name"
+        )
+
+
+def _is_id(value: object) -> bool:
+    """Fit for a message group or a deduplication id (SQS API "SendMessage")."""
+    return isinstance(value, str) and 1 <= len(value) <= 128 and all("!" <= character <= "~" for character in value)
+
+
 def _group(job: "JobClass", args: BaseModel) -> str:
     assert job.group is not None
     group = job.group(args)
-    # SQS API "SendMessage", MessageGroupId: 1 to 128 letters, digits and punctuation.
-    if (
-        not isinstance(group, str)
-        or not 1 <= len(group) <= 128
-        or not all("!" <= character <= "~" for character in group)
-    ):
+    if not _is_id(group):
         raise PublishError(
             f"job {job.name!r}: the message group {group!r} is not a text of 1 to 128 letters, digits and punctuation; "
             "return an id from `group`, hashed if it may be longer"

@@ -2,6 +2,7 @@
 acknowledgement.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ class Settlement:
                 {
                     "Id": str(number),
                     "ReceiptHandle": wait.handle,
-                    "VisibilityTimeout": min(MAX_VISIBILITY, max(0, round(wait.until - now))),
+                    "VisibilityTimeout": min(MAX_VISIBILITY, max(0, math.ceil(wait.until - now))),
                 }
                 for number, wait in enumerate(waits[start : start + BATCH])
             ]

@@ -1,0 +1,1 @@
+"""The performance goals as ratios: ``python -m tests.benchmarks``."""

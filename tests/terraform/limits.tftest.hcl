@@ -1,0 +1,330 @@
+# One run per rule that is refused at plan; the wording of the refusals is tested in test_refusals.py.
+mock_provider "aws" {
+  source = "./tests/terraform/mocks"
+}
+
+variables {
+  name = "shop"
+  workloads = {
+    email = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" } }
+  }
+}
+
+run "refuses_an_illegal_key" {
+  command = plan
+  variables {
+    workloads = {
+      "E_mail" = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_the_key_of_a_neighbours_dead_letter_queue" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+      }
+      email-dlq = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_an_illegal_fixed_name" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        name   = "shop.email"
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_two_artifacts" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip", image_uri = "x" }, handler = "app.handler" }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_zip_that_was_not_built" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "no-such.zip" }, handler = "app.handler" }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_timeout_of_901_seconds" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler", timeout_seconds = 901 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_visibility_below_six_timeouts" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        queue  = { visibility_timeout_seconds = 359 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_visibility_above_12_hours" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        queue  = { visibility_timeout_seconds = 43201 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_two_receives" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        queue  = { max_receive_count = 2 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_retention_of_59_seconds" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        queue  = { retention_seconds = 59 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_retention_as_long_as_the_dead_letter_queues" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        queue  = { retention_seconds = 1209600 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_retention_above_the_limit_of_sqs" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        queue  = { retention_seconds = 1209601 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_batch_of_100_without_a_window" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        queue  = { batch_size = 100 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_batch_of_11_on_fifo" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        fifo   = true
+        queue  = { batch_size = 11 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_window_on_fifo" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        fifo   = true
+        queue  = { batch_window_seconds = 5 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_batch_of_10001" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        queue  = { batch_size = 10001, batch_window_seconds = 300 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_window_of_301_seconds" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        queue  = { batch_window_seconds = 301 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_an_empty_batch" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        queue  = { batch_size = 0 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_concurrency_1" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda  = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        ceiling = { max_concurrency = 1 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_two_kinds_of_ceiling" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda  = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        ceiling = { max_concurrency = 20, pollers = { min = 2, max = 4 } }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_one_poller" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda  = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        ceiling = { pollers = { min = 1, max = 4 } }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_reservation_below_the_ceiling" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda               = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        ceiling              = { max_concurrency = 20 }
+        reserved_concurrency = 19
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_an_illegal_stack_name" {
+  command = plan
+  variables {
+    name = "Shop"
+  }
+  expect_failures = [var.name]
+}
+
+run "refuses_the_aws_managed_key" {
+  command = plan
+  variables {
+    kms_key = { arn = "arn:aws:kms:eu-west-1:123456789012:alias/aws/sqs" }
+  }
+  expect_failures = [var.kms_key]
+}
+
+run "refuses_more_concurrency_than_the_budget" {
+  command = plan
+  variables {
+    account_concurrency_budget = 9
+  }
+  expect_failures = [var.account_concurrency_budget]
+}
+
+run "refuses_everybody_as_publisher" {
+  command = plan
+  variables {
+    publishers = { account_ids = ["*"] }
+  }
+  expect_failures = [var.publishers]
+}

@@ -1,0 +1,42 @@
+"""Changing one workload must not touch the others: read from the plans, which Terraform's own assertions cannot see."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from .harness import Run, Terraform, report
+
+pytestmark = pytest.mark.xdist_group("terraform-change")
+
+
+@pytest.fixture(scope="module")
+def runs(tf: Terraform) -> dict[str, Run]:
+    return {run.name: run for run in tf.test(tests="tests/terraform", only="change.tftest.hcl", verbose=True)}
+
+
+def changes(run: Run) -> dict[str, set[str]]:
+    """Action => the workloads it happens to; "" stands for everything that belongs to no workload."""
+    found: dict[str, set[str]] = {}
+    for change in run.plan["resource_changes"]:
+        workload = re.match(r'module\.\w+\["([^"]+)"\]', change["address"])
+        for action in set(change["change"]["actions"]) - {"no-op"}:
+            found.setdefault(action, set()).add(workload[1] if workload else "")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("remove_a", {"delete": {"a"}}),
+        ("reorder", {}),
+        ("add_d", {"create": {"d"}}),
+        ("rename_b", {"delete": {"b"}, "create": {"b2"}}),
+        # A mocked provider plans an update where the real one plans a replacement; either way it is c alone.
+        ("turn_c_into_fifo", {"update": {"c"}}),
+    ],
+)
+def test_only_the_changed_workload_changes(runs: dict[str, Run], name: str, expected: dict[str, set[str]]) -> None:
+    assert runs[name].status == "pass", report([runs[name]])
+    assert changes(runs[name]) == expected

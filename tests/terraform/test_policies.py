@@ -1,0 +1,92 @@
+"""What must hold for every policy and mapping, whichever module wrote it and whatever was asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .harness import Terraform, report, resources
+
+pytestmark = pytest.mark.xdist_group("terraform-policies")
+
+# AWS offers nothing finer for these (X-Ray has no resources; Lambda checks network permissions on "*").
+RESOURCE_STAR = {"Tracing", "NetworkInterfaces"}
+
+
+@pytest.fixture(scope="module")
+def applied(tf: Terraform) -> list[dict[str, Any]]:
+    """Every resource of every state the root module's wiring tests leave: with and without key, publishers and FIFO."""
+    runs = tf.test(tests="tests/terraform", only="wiring.tftest.hcl", verbose=True)
+    assert all(run.status == "pass" for run in runs), report(runs)
+    found = [resource for run in runs for resource in resources(run.state)]
+    kinds = {resource["type"] for resource in found}
+    assert {"aws_sqs_queue", "aws_sns_topic", "aws_iam_role_policy", "aws_lambda_event_source_mapping"} <= kinds
+    return found
+
+
+def statements(resource: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for attribute in ("policy", "assume_role_policy"):
+        if document := resource["values"].get(attribute):
+            yield from json.loads(document)["Statement"]
+
+
+def listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def test_every_queue_and_topic_denies_plain_http_on_itself(applied: list[dict[str, Any]]) -> None:
+    for resource in applied:
+        if resource["type"] in ("aws_sqs_queue", "aws_sns_topic"):
+            (deny,) = (s for s in statements(resource) if s["Sid"] == "DenyInsecureTransport")
+            assert deny["Effect"] == "Deny"
+            assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+            assert deny["Resource"].split(":")[5] == resource["values"]["name"], resource["address"]
+
+
+def test_nobody_allows_everybody(applied: list[dict[str, Any]]) -> None:
+    for resource in applied:
+        for statement in statements(resource):
+            if statement["Effect"] == "Allow" and "Principal" in statement:
+                assert "*" not in json.dumps(statement["Principal"]), resource["address"]
+
+
+def test_no_wildcard_action_is_allowed(applied: list[dict[str, Any]]) -> None:
+    for resource in applied:
+        for statement in statements(resource):
+            if statement["Effect"] == "Allow":
+                assert not [a for a in listed(statement["Action"]) if "*" in a], resource["address"]
+
+
+def test_a_star_resource_only_where_aws_has_nothing_finer(applied: list[dict[str, Any]]) -> None:
+    for resource in applied:
+        for statement in statements(resource):
+            if statement["Effect"] == "Allow" and "*" in listed(statement.get("Resource", [])):
+                assert statement["Sid"] in RESOURCE_STAR, resource["address"]
+
+
+def test_a_service_may_act_for_one_source_only(applied: list[dict[str, Any]]) -> None:
+    for resource in applied:
+        if resource["type"] in ("aws_sqs_queue", "aws_sns_topic"):
+            for statement in statements(resource):
+                if "Service" in statement["Principal"]:
+                    assert {"ArnEquals", "StringEquals"} <= set(statement["Condition"]), resource["address"]
+
+
+def test_every_mapping_reports_partial_failures_and_has_a_ceiling(applied: list[dict[str, Any]]) -> None:
+    for resource in applied:
+        if resource["type"] == "aws_lambda_event_source_mapping":
+            values = resource["values"]
+            assert values["function_response_types"] == ["ReportBatchItemFailures"], resource["address"]
+            assert values["scaling_config"] or values["provisioned_poller_config"], resource["address"]
+
+
+def test_every_queue_is_encrypted_and_dead_letters_outlive_their_source(applied: list[dict[str, Any]]) -> None:
+    for resource in applied:
+        if resource["type"] == "aws_sqs_queue":
+            values = resource["values"]
+            assert values["sqs_managed_sse_enabled"] or values["kms_master_key_id"], resource["address"]
+            fourteen_days = values["message_retention_seconds"] == 1209600
+            assert fourteen_days == (resource["name"] != "this"), resource["address"]

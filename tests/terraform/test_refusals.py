@@ -1,0 +1,110 @@
+"""A refusal names the workload, the value, the limit and the remedy.
+
+Terraform's own tests can expect a failure but not its text, so the text is read from the output here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from .harness import Terraform
+
+LAMBDA = {"artifact": {"filename": "tests/terraform/fixtures/artifact.zip"}, "handler": "app.handler"}
+
+
+def workload(**changes: Any) -> dict[str, Any]:
+    return {"workloads": {"email": {"lambda": LAMBDA} | changes}}
+
+
+def function(**changes: Any) -> dict[str, Any]:
+    return workload(**{"lambda": LAMBDA | changes})
+
+
+def queue(fifo: bool = False, **settings: Any) -> dict[str, Any]:
+    return workload(fifo=fifo, queue=settings)
+
+
+# Inputs => what the message must contain, in any order.
+REFUSALS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "stack name": ({"name": "Shop"}, ['"Shop"', "lower-case"]),
+    "key": ({"workloads": {"E_mail": {"lambda": LAMBDA}}}, ['"E_mail"', "1 to 64", "Rename"]),
+    "dlq key": ({"workloads": {"a-dlq": {"lambda": LAMBDA}}}, ['"a-dlq"', "dead-letter queue", "Rename"]),
+    "fixed name": (workload(name="shop.email"), ['"email"', '"shop.email"', "1 to 64", "Leave it out"]),
+    "same name": (
+        {"workloads": {"email": {"lambda": LAMBDA}, "mail": {"lambda": LAMBDA, "name": "shop-email"}}},
+        ['"email"', '"mail"', "shop-email", "Rename"],
+    ),
+    "no artifact": (function(artifact={}), ['"email"', "exactly one", "image_uri"]),
+    "not built": (function(artifact={"filename": "no.zip"}), ['"email"', "no.zip", "make package"]),
+    "no handler": (function(handler=None), ["shop-email", "handler"]),
+    "timeout": (function(timeout_seconds=901), ['"email"', "901", "900", "Split"]),
+    "architecture": (function(architecture="amd64"), ["shop-email", '"amd64"', "x86_64"]),
+    "memory": (function(memory_mb=64), ["shop-email", "64", "128 to 10240"]),
+    "log retention": (function(log_retention_days=0), ["shop-email", "For ever", "3653"]),
+    "environment": (function(environment={"AWS_REGION": "x"}), ["shop-email", "AWS_REGION", "Rename"]),
+    "visibility": (queue(visibility_timeout_seconds=300), ['"email"', "300", "360", "43200", "Leave it out"]),
+    "visibility with window": (
+        queue(visibility_timeout_seconds=360, batch_window_seconds=20),
+        ['"email"', "360", "380", "window 20"],
+    ),
+    "receives": (queue(max_receive_count=2), ['"email"', "is 2", "3 to 1000", "max_attempts"]),
+    "retention too short": (queue(retention_seconds=59), ['"email"', "is 59", "60", "1209600"]),
+    "retention too long": (queue(retention_seconds=1209601), ['"email"', "1209601", "60", "1209600", "Lower it"]),
+    "batch without window": (queue(batch_size=100), ['"email"', "100", "above 10", "at least 1", "Set a window"]),
+    "FIFO batch": (queue(fifo=True, batch_size=11), ['"email"', "11", "10 on a FIFO"]),
+    "FIFO window": (queue(fifo=True, batch_window_seconds=5), ['"email"', "is 5", "FIFO", "set it to 0"]),
+    "batch": (queue(batch_size=10001, batch_window_seconds=300), ['"email"', "10001", "10000"]),
+    "window": (queue(batch_window_seconds=301), ['"email"', "301", "0 to 300"]),
+    "concurrency 1": (workload(ceiling={"max_concurrency": 1}), ['"email"', "is 1", "2 and more", "fifo = true"]),
+    "two ceilings": (
+        workload(ceiling={"max_concurrency": 20, "pollers": {"min": 2, "max": 4}}),
+        ['"email"', "both", "Remove one"],
+    ),
+    "pollers": (workload(ceiling={"pollers": {"min": 1, "max": 4}}), ['"email"', "1 to 4", "at least 2"]),
+    "reservation": (
+        workload(ceiling={"max_concurrency": 20}, reserved_concurrency=19),
+        ['"email"', "19", "20", "Lower the ceiling"],
+    ),
+    "budget": (
+        {"workloads": {k: {"lambda": LAMBDA} for k in ("a", "b")}, "account_concurrency_budget": 19},
+        ["19", "20", "a 10, b 10", "Lower ceilings"],
+    ),
+    "AWS managed key": (
+        {"kms_key": {"arn": "arn:aws:kms:eu-west-1:123456789012:alias/aws/sqs"}},
+        ["alias/aws/sqs", "customer managed", "vanish"],
+    ),
+    "publisher": ({"publishers": {"account_ids": ["*"]}}, ['"*"', "12 digits"]),
+}
+
+
+@pytest.fixture(scope="module")
+def messages(tf: Terraform) -> dict[str, str]:
+    """One file per refusal (an error ends its file), all in one run of Terraform."""
+    folder = tf.tree / "tests" / "refusals"
+    folder.mkdir()
+    for number, (inputs, _) in enumerate(REFUSALS.values()):
+        variables = {"name": "shop", **workload(), **inputs}
+        (folder / f"{number}.tftest.hcl").write_text(
+            'mock_provider "aws" {\n  source = "./tests/terraform/mocks"\n}\n\nrun "refused" {\n  command = plan\n\n'
+            "  variables {\n"
+            + "".join(f"    {name} = {json.dumps(value)}\n" for name, value in variables.items())
+            + "  }\n}\n"
+        )
+    tf.init(tests="tests/refusals")
+    runs = {run.file: run for run in tf.test(tests="tests/refusals")}
+    names = {f"tests/refusals/{number}.tftest.hcl": name for number, name in enumerate(REFUSALS)}
+    assert runs.keys() == names.keys()
+    return {names[file]: " ".join(run.errors) for file, run in runs.items()}
+
+
+@pytest.mark.xdist_group("terraform-refusals")
+@pytest.mark.parametrize("name", REFUSALS)
+def test_message(name: str, messages: dict[str, str]) -> None:
+    assert messages[name], f"{name}: planned, but must be refused"
+    text = re.sub(r"\s+", " ", messages[name])
+    missing = [part for part in REFUSALS[name][1] if part not in text]
+    assert not missing, f"{name}: {missing} not in: {text}"
