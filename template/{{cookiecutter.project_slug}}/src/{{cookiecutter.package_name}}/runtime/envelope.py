@@ -13,6 +13,19 @@ from pydantic_core import from_json, to_json
 JOB_NAME_PATTERN = r"^[a-z][a-z0-9_.-]{0,99}$"
 
 
+class Pointer(BaseModel):
+    """Where a payload is that was too large for the message. It never says in which bucket: every consumer knows its
+    own.
+    """
+
+    # Unknown fields are kept, so that one that names a bucket can be refused instead of overlooked (``claims``).
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    key: Annotated[str, Field(description="Key of the object in the stack's claim-check bucket.")]
+    sha256: Annotated[str, Field(description="SHA-256 of the object's bytes, in hexadecimal.")]
+    size: Annotated[int, Field(description="Number of the object's bytes.")]
+
+
 class Envelope(BaseModel):
     """One published job. Only ``id``, ``job`` and ``payload`` are required; unknown fields are ignored, so that a newer
     producer is read.
@@ -38,6 +51,9 @@ class Envelope(BaseModel):
     not_before: Annotated[AwareDatetime | None, Field(description="Not started before it.")] = None
     attempts_before: Annotated[int, Field(ge=0, description="Attempts used up before this message was sent.")] = 0
     generation: Annotated[int, Field(ge=0, description="How often the job was redriven.")] = 0
+    claim: Annotated[
+        Pointer | None, Field(description="Claim check: the payload is this object, and `payload` is empty.")
+    ] = None
     payload: Annotated[dict[str, Any], Field(description="The job's own model, as a JSON object.")]
 
 
@@ -72,6 +88,15 @@ def decode(body: str) -> Envelope:
         return Envelope.model_validate_json(wrapped)
     except ValidationError as error:
         raise _not_a_job(error) from None
+
+
+def raw_envelope(body: str) -> str:
+    """The envelope's own text, byte for byte as its producer wrote it, of a message that ``decode`` reads."""
+    try:
+        Envelope.model_validate_json(body)
+    except ValidationError:
+        return _sns_message(body) or body
+    return body
 
 
 def _sns_message(body: str) -> str | None:
