@@ -103,7 +103,8 @@ class ClaimStore:
         return packed
 
     def fetch(self, envelope: Envelope) -> Envelope:
-        """The envelope as it was before ``pack``; unchanged if it carries its payload itself.
+        """The envelope with its payload; unchanged if it carries it itself. The claim stays: whoever has to tell two
+        payloads apart without reading them (the ledger) goes by its hash.
 
         Raises:
             ClaimError: the payload cannot be had; its ``again`` says whether it can later.
@@ -116,7 +117,7 @@ class ClaimStore:
         payload = self._get(pointer, self._prefix)
         if not isinstance(payload, dict):
             raise ClaimError("claim_corrupted", "never", "the object is not a JSON object")
-        return envelope.model_copy(update={"payload": payload, "claim": None})
+        return envelope.model_copy(update={"payload": payload})
 
     def store_result(self, ref: str, text: str) -> str:
         """Keep a job's result that is too large for its record.
