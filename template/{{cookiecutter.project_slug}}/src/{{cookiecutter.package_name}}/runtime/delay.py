@@ -98,7 +98,7 @@ def plan(
         starts = chosen.at - now
     if ttl is not None and starts >= ttl:
         raise DelayRefusedError(
-            f"{_asked(delay, at)} lets the job start {starts} from now, which is not before its ttl of {ttl} ends; it "
+            f"{_asked(delay, at)} lets the job start {starts} from now, which is not shorter than its ttl of {ttl}; it "
             "could never run"
         )
     return chosen
