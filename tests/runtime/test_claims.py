@@ -55,7 +55,7 @@ def s3() -> Iterator[Any]:
 
 @pytest.fixture
 def store(s3: Any) -> ClaimStore:
-    return ClaimStore(BUCKET, "payloads/", lambda: s3)
+    return ClaimStore(BUCKET, "claims/", lambda: s3)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def stubbed() -> Iterator[tuple[ClaimStore, Stubber]]:
         config=Config(retries={"total_max_attempts": 1}),
     )
     with Stubber(client) as stubber:
-        yield ClaimStore(BUCKET, "payloads/", lambda: client), stubber
+        yield ClaimStore(BUCKET, "claims/", lambda: client), stubber
         stubber.assert_no_pending_responses()
 
 
@@ -78,7 +78,7 @@ def keys(s3: Any) -> list[str]:
 
 def pointed(**changes: Any) -> Envelope:
     """A message as a publisher with other ideas might send it."""
-    fields = {"key": "payloads/a/b.json", "sha256": hashlib.sha256(b"{}").hexdigest(), "size": 2, **changes}
+    fields = {"key": "claims/a/b.json", "sha256": hashlib.sha256(b"{}").hexdigest(), "size": 2, **changes}
     return envelope({}, claim=Pointer(**fields))
 
 
@@ -128,14 +128,14 @@ def test_the_same_job_again_is_the_same_object(store: ClaimStore, s3: Any) -> No
 def test_any_id_makes_a_key_that_its_consumer_accepts(store: ClaimStore, s3: Any, job_id: str) -> None:
     assert store.fetch(store.store(envelope(job_id=job_id))).payload == PAYLOAD
     [key] = keys(s3)
-    assert key.startswith("payloads/")
+    assert key.startswith("claims/")
     assert len(key) < 128
 
 
-@pytest.mark.parametrize("prefix", ["", "/", "payloads", "/payloads/", "payloads/"])
+@pytest.mark.parametrize("prefix", ["", "/", "claims", "/claims/", "claims/"])
 def test_a_prefix_is_always_a_folder(s3: Any, prefix: str) -> None:
     ClaimStore(BUCKET, prefix, lambda: s3).store(envelope())
-    assert keys(s3)[0].startswith("payloads/")
+    assert keys(s3)[0].startswith("claims/")
 
 
 def test_packing_sends_nothing_and_storing_lets_s3_compare_the_hash(stubbed: tuple[ClaimStore, Stubber]) -> None:
@@ -157,7 +157,7 @@ def test_packing_sends_nothing_and_storing_lets_s3_compare_the_hash(stubbed: tup
 
 
 def test_a_payload_that_no_consumer_would_read_is_refused() -> None:
-    store = ClaimStore(BUCKET, "payloads/", lambda: None)
+    store = ClaimStore(BUCKET, "claims/", lambda: None)
     with pytest.raises(PayloadTooLargeError, match=r"67108876 bytes; the claim check carries 67108864.*reference"):
         store.pack(envelope({"text": "x" * (MAX_OBJECT_BYTES + 1)}))
 
@@ -167,14 +167,14 @@ def test_a_payload_that_no_consumer_would_read_is_refused() -> None:
 
 def test_a_message_without_a_claim_asks_nobody() -> None:
     message = envelope({"n": 1})
-    assert ClaimStore(BUCKET, "payloads/", lambda: pytest.fail("asked S3")).fetch(message) is message
+    assert ClaimStore(BUCKET, "claims/", lambda: pytest.fail("asked S3")).fetch(message) is message
 
 
 @pytest.mark.parametrize(
     "payload",
     [
-        {"claim": {"key": "payloads/a/b.json", "sha256": "0" * 64, "size": 2}},
-        {"key": "payloads/a/b.json", "sha256": "0" * 64, "size": 2},
+        {"claim": {"key": "claims/a/b.json", "sha256": "0" * 64, "size": 2}},
+        {"key": "claims/a/b.json", "sha256": "0" * 64, "size": 2},
         {"s3BucketName": "b", "s3Key": "k"},
         {"claim": None},
     ],
@@ -183,11 +183,11 @@ def test_a_payload_that_looks_like_a_pointer_is_a_payload(payload: dict[str, Any
     """The pointer stands in the header, where no payload can reach."""
     message = decode(encode(envelope(payload)))
     assert message.claim is None
-    assert ClaimStore(BUCKET, "payloads/", lambda: pytest.fail("asked S3")).fetch(message).payload == payload
+    assert ClaimStore(BUCKET, "claims/", lambda: pytest.fail("asked S3")).fetch(message).payload == payload
 
 
 def test_such_a_payload_in_a_claim_is_a_payload_too(store: ClaimStore) -> None:
-    payload = {"claim": {"key": "payloads/a/b.json", "sha256": "0" * 64, "size": 2}}
+    payload = {"claim": {"key": "claims/a/b.json", "sha256": "0" * 64, "size": 2}}
     assert store.fetch(store.store(envelope(payload))).payload == payload
 
 
@@ -208,7 +208,7 @@ def test_a_truncated_or_changed_object_is_corrupted(store: ClaimStore, s3: Any, 
 
 @pytest.mark.parametrize("data", [b"not json", b"[1]", b"null"])
 def test_an_object_that_is_no_payload_is_corrupted(store: ClaimStore, s3: Any, data: bytes) -> None:
-    s3.put_object(Bucket=BUCKET, Key="payloads/a/b.json", Body=data)
+    s3.put_object(Bucket=BUCKET, Key="claims/a/b.json", Body=data)
     message = pointed(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
     assert fault(store, message).reason == "claim_corrupted"
 
@@ -229,37 +229,37 @@ def test_an_object_of_another_size_is_not_read(stubbed: tuple[ClaimStore, Stubbe
     [
         {"bucket": "somebody-elses"},
         {"bucket": None},
-        {"key": "s3://somebody-elses/payloads/a/b.json"},
-        {"key": "arn:aws:s3:::somebody-elses/payloads/a"},
+        {"key": "s3://somebody-elses/claims/a/b.json"},
+        {"key": "arn:aws:s3:::somebody-elses/claims/a"},
         {"key": "secrets/a.json"},
         {"key": "results/a/b.json"},
-        {"key": "payloads"},
-        {"key": "payloads/"},
-        {"key": "payloadsx/a.json"},
-        {"key": "payloads/../secrets/a.json"},
-        {"key": "payloads/a/.."},
-        {"key": "payloads/./a.json"},
-        {"key": "payloads//a.json"},
-        {"key": "payloads/%2e%2e/a.json"},
-        {"key": "payloads/a\\..\\b"},
-        {"key": "payloads/a.json?versionId=1"},
-        {"key": "payloads/a.json\n"},
-        {"key": "/payloads/a.json"},
+        {"key": "claims"},
+        {"key": "claims/"},
+        {"key": "claimsx/a.json"},
+        {"key": "claims/../secrets/a.json"},
+        {"key": "claims/a/.."},
+        {"key": "claims/./a.json"},
+        {"key": "claims//a.json"},
+        {"key": "claims/%2e%2e/a.json"},
+        {"key": "claims/a\\..\\b"},
+        {"key": "claims/a.json?versionId=1"},
+        {"key": "claims/a.json\n"},
+        {"key": "/claims/a.json"},
         {"key": ""},
-        {"key": "payloads/" + "x" * 1024},
+        {"key": "claims/" + "x" * 1024},
         {"size": MAX_OBJECT_BYTES + 1},
         {"size": -1},
     ],
 )
 def test_a_pointer_to_anywhere_else_is_refused_before_s3_is_asked(changes: dict[str, Any]) -> None:
-    store = ClaimStore(BUCKET, "payloads/", lambda: pytest.fail("asked S3"))
+    store = ClaimStore(BUCKET, "claims/", lambda: pytest.fail("asked S3"))
     error = fault(store, decode(encode(pointed(**changes))))
     assert (error.reason, error.again) == ("claim_refused", "never")
     assert "somebody" not in str(error)
 
 
 def test_the_stacks_own_bucket_may_be_named_and_changes_nothing(store: ClaimStore, s3: Any) -> None:
-    s3.put_object(Bucket=BUCKET, Key="payloads/a/b.json", Body=b"{}")
+    s3.put_object(Bucket=BUCKET, Key="claims/a/b.json", Body=b"{}")
     assert store.fetch(pointed(bucket=BUCKET)).payload == {}
 
 
@@ -276,7 +276,7 @@ DENIED_KMS = (
 )
 DENIED_GET = (
     "User: arn:aws:sts::1:assumed-role/x is not authorized to perform: s3:GetObject on resource: "
-    '"arn:aws:s3:::shop-claims/payloads/a" because no identity-based policy allows the s3:GetObject action'
+    '"arn:aws:s3:::shop-claims/claims/a" because no identity-based policy allows the s3:GetObject action'
 )
 DENIED_LIST = (
     "User: arn:aws:sts::1:assumed-role/x is not authorized to perform: s3:ListBucket on resource: "
@@ -343,7 +343,7 @@ class Failing:
     ],
 )
 def test_a_call_without_a_whole_answer(client: Failing, reason: str, again: str) -> None:
-    error = fault(ClaimStore(BUCKET, "payloads/", lambda: client), pointed())
+    error = fault(ClaimStore(BUCKET, "claims/", lambda: client), pointed())
     assert (error.reason, error.again) == (reason, again)
 
 
@@ -394,7 +394,7 @@ def test_the_dead_letter_keeps_the_pointer(store: ClaimStore, s3: Any) -> None:
 
 def test_one_bad_pointer_fails_no_neighbour(store: ClaimStore) -> None:
     good = [store.store(envelope(job_id=f"j-{n}")) for n in range(2)]
-    batch = [good[0], pointed(key="elsewhere/x"), pointed(key="payloads/a/gone.json"), good[1]]
+    batch = [good[0], pointed(key="elsewhere/x"), pointed(key="claims/a/gone.json"), good[1]]
     found: list[int | str] = []
     for message in batch:
         try:
@@ -407,7 +407,7 @@ def test_one_bad_pointer_fails_no_neighbour(store: ClaimStore) -> None:
 def test_every_queue_and_every_redelivery_finds_the_object(store: ClaimStore, s3: Any) -> None:
     """Fan-out, a redelivery after success, a redrive: nobody deletes, so everybody can read."""
     message = store.store(envelope())
-    readers = [ClaimStore(BUCKET, "payloads/", lambda: s3) for _ in range(2)]
+    readers = [ClaimStore(BUCKET, "claims/", lambda: s3) for _ in range(2)]
     assert all(reader.fetch(message).payload == PAYLOAD for reader in readers * 2)
     assert len(keys(s3)) == 1
     assert not [name for name in dir(ClaimStore) if "delete" in name]
@@ -435,7 +435,7 @@ def test_a_result_that_was_cleaned_up_is_gone(store: ClaimStore, s3: Any) -> Non
 
 def test_a_result_is_not_read_from_elsewhere(store: ClaimStore) -> None:
     with pytest.raises(ClaimError, match="not under 'results/'"):
-        store.fetch_result('{"key": "payloads/a/b.json", "sha256": "0", "size": 1}')
+        store.fetch_result('{"key": "claims/a/b.json", "sha256": "0", "size": 1}')
 
 
 def test_a_result_that_is_too_large_even_for_the_bucket_is_refused() -> None:

@@ -554,7 +554,7 @@ def test_a_job_that_is_too_large_for_the_machine_leaves_its_payload_behind() -> 
     with mock_aws():
         s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
         s3.create_bucket(Bucket="claims")
-        store = ClaimStore("claims", "payloads/", lambda: s3)
+        store = ClaimStore("claims", "claims/", lambda: s3)
         one = again(text, claims=store)
         assert one.fits
         sent = decode(from_json(one.input)["body"])

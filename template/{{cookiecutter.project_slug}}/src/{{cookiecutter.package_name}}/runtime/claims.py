@@ -21,7 +21,7 @@ from .failure import Failure
 from .outcome import Kind, Outcome
 from .policy import Backoff
 
-DEFAULT_PREFIX = "payloads/"
+DEFAULT_PREFIX = "claims/"
 RESULTS_PREFIX = "results/"
 # An object is read whole, and JSON read into Python takes about eight times its bytes: 64 MiB are the 512 MB of a
 # consumer of the default size. What is larger belongs into an object of the job's own, read as a stream.
