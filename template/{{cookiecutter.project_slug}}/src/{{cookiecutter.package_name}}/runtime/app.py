@@ -3,13 +3,14 @@ are made on use.
 """
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from . import clients, records
+from .claims import ClaimStore
 from .config import Config
 from .dynamodb import DynamoTable
 from .effects import LedgerRequiredError
@@ -44,6 +45,7 @@ class App:
         args: BaseModel,
         *,
         delay: timedelta | None = None,
+        at: datetime | None = None,
         ttl: timedelta | None = None,
         tenant: str | None = None,
         correlation: str | None = None,
@@ -55,7 +57,8 @@ class App:
         Args:
             job: the job class.
             args: its payload model.
-            delay: not before this much from now, at most 900 s.
+            delay: not before this much from now: up to 900 s, or 364 days if the workload has a delay machine.
+            at: or not before this time; aware. A time that is past means now.
             ttl: deadline counted from now; default: the job's ``ttl``.
             tenant: whose work it is, at most 128 characters; on standard queues it keeps one tenant from starving the
                 others. correlation: an id shared by everything one request causes. job_id: default: a random one. On
@@ -70,7 +73,7 @@ class App:
             ConfigurationError: the environment does not say where the topic is.
         """
         message = self.publisher.message(
-            job, args, delay=delay, ttl=ttl, tenant=tenant, correlation=correlation, job_id=job_id
+            job, args, delay=delay, at=at, ttl=ttl, tenant=tenant, correlation=correlation, job_id=job_id
         )
         if unique is None:
             return self.publisher.publish(message)
@@ -106,11 +109,12 @@ class App:
         payloads: Iterable[BaseModel],
         *,
         delay: timedelta | None = None,
+        at: datetime | None = None,
         ttl: timedelta | None = None,
         tenant: str | None = None,
         correlation: str | None = None,
     ) -> list[Published]:
-        """Publish many jobs of one class, ten a call.
+        """Publish many jobs of one class, ten a call (one a call through the delay machine).
 
         Returns:
             one result per payload, in order. A send that failed is in the list with ``ok=False``, it does not raise;
@@ -119,7 +123,9 @@ class App:
         Raises:
             PublishError: a payload breaks a rule; then nothing was sent.
         """
-        return self.publisher.enqueue_many(job, payloads, delay=delay, ttl=ttl, tenant=tenant, correlation=correlation)
+        return self.publisher.enqueue_many(
+            job, payloads, delay=delay, at=at, ttl=ttl, tenant=tenant, correlation=correlation
+        )
 
     def lambda_handler(self, *, acknowledge: Literal["each", "batch"] = "each") -> Callable[[Any, Any], Any]:
         """The function for Terraform's ``handler``.
@@ -146,9 +152,10 @@ class App:
                 observer = Observer(config.service, config.workload, config.namespace)
                 engine = Engine(
                     registry,
-                    prepare=lambda *args, **options: self.publisher.message(*args, **options),
+                    prepare=lambda *args, **options: self.publisher.prepare(*args, **options),
                     publish=lambda message: self.publisher.publish(message),
                     ledger=self.ledger,
+                    claims=self.claims,
                     instruments=self._instruments,
                     now=lambda: self.now(),
                 )
@@ -158,6 +165,9 @@ class App:
                     observer,
                     code_version=registry.code_version,
                     parks=engine.ledger.keeps_parked,
+                    machines=lambda: self.client("stepfunctions"),
+                    claims=self.claims,
+                    now=lambda: self.now(),
                 )
                 state.append((engine, settlement, observer, config.max_receive_count))
             engine, settlement, observer, max_receive_count = state[0]
@@ -179,6 +189,12 @@ class App:
     @cached_property
     def publisher(self) -> Publisher:
         return Publisher(self.config, self.workload, lambda service: self.client(service), lambda: self.now())
+
+    @cached_property
+    def claims(self) -> ClaimStore | None:
+        """Where payloads are that were too large for a message; None if the stack has no claim check."""
+        bucket = self.config.claim_bucket
+        return ClaimStore(bucket, self.config.claim_prefix, lambda: self.client("s3")) if bucket else None
 
     @cached_property
     def ledger(self) -> Ledger:

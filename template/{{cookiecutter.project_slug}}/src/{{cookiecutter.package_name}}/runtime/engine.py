@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
 from .budget import Budget
+from .claims import ClaimError, ClaimStore, fault_outcome, not_configured
 from .context import JobContext
 from .delivery import Delivery
 from .effects import Effects
@@ -71,6 +72,7 @@ class Engine:
         publish: sends an encoded job (``Publisher.publish``).
         instruments: the Logger and Metrics of ``ctx``.
         ledger: owner of the jobs' state.
+        claims: where payloads are that were too large for a message; None if the stack has no claim check.
         now: the clock; aware, UTC.
         random: source of jitter.
     """
@@ -83,12 +85,14 @@ class Engine:
         publish: "Enqueue",
         instruments: "Instruments",
         ledger: Ledger | None = None,
+        claims: ClaimStore | None = None,
         now: Callable[[], datetime] = utc_now,
         random: Random | None = None,
     ) -> None:
         self.registry = registry
         self.ledger: Ledger = ledger or NoLedger()
         self._prepare, self._publish = prepare, publish
+        self._claims = claims
         self._instruments = instruments
         self._now = now
         self._random = random or SystemRandom()
@@ -130,9 +134,13 @@ class Engine:
         if _is_past(envelope, now):
             return self._late(report, job, Outcome(Kind.PARKED, "expired"))
 
-        # 4. Payload: lift an old version, validate; the business key.
+        # 4. Payload: fetch it if it did not fit into the message, lift an old version, validate; the business key.
         if envelope.v > job.version:
             return self._unknown(report, now, "newer_version")
+        try:
+            envelope = self._fetched(envelope)
+        except ClaimError as error:
+            return fault_outcome(error, job.retry, envelope.attempts_before, delivery.receive_count, self._random)
         try:
             args = _payload(job, envelope)
             envelope = report.envelope = envelope.model_copy(update={"key": business_key(job, args)})
@@ -170,6 +178,13 @@ class Engine:
         if effects.committed:
             return self._publish_leftover(Leftover(claim.ref, effects.outbox), outcome)
         return self._finish(ledger, claim, report, outcome, ran=ran)
+
+    def _fetched(self, envelope: Envelope) -> Envelope:
+        if envelope.claim is None:
+            return envelope
+        if self._claims is None:
+            raise not_configured()
+        return self._claims.fetch(envelope)
 
     def _run(
         self,

@@ -153,7 +153,7 @@ class JobLedger:
 
     def acquire(self, envelope: Envelope, delivery: Delivery, lease: timedelta) -> Claim | Outcome | Leftover:
         ref = reference(self.app, envelope.job, envelope.id, envelope.key)
-        owner, digest = secrets.token_hex(8), payload_digest(envelope.payload)
+        owner, digest = secrets.token_hex(8), args_digest(envelope)
         now = self._milliseconds()
         claim: dict[str, Any] = {
             "state": "RUNNING",
@@ -362,6 +362,11 @@ def _claim(ref: str, owner: str, item: Mapping[str, Any], envelope: Envelope) ->
         cancelled=item.get("cancel", False),
         effects={step: state for state, _, step in (text.partition(":") for text in item.get("effects", ()))},
     )
+
+
+def args_digest(envelope: Envelope) -> str:
+    """``payload_digest`` of a job; with a claim check the claim's hash, since the payload may not have been read."""
+    return payload_digest(envelope.payload) if envelope.claim is None else envelope.claim.sha256[:16]
 
 
 def payload_digest(payload: Mapping[str, Any]) -> str:

@@ -6,8 +6,8 @@ again.
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -15,14 +15,17 @@ from uuid import uuid4
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
+from .aws_errors import code_of
+from .claims import ClaimStore, PayloadTooLargeError
 from .config import Config
+from .delay import DelayRefusedError, DelaySeconds, Machine, NotBefore, Now, Plan, check_payload_lasts, plan, timestamp
+from .delay_machine import Delayed, delayed, start_delays
 from .envelope import Envelope, decode, encode
 from .key import MissingKeyError, business_key
 
 if TYPE_CHECKING:
     from .job import JobClass
 
-MAX_DELAY = timedelta(seconds=900)  # SQS API "SendMessage": DelaySeconds 0 to 900
 MAX_BATCH = 10  # SQS and SNS API: entries per batch
 # Kept free in every message for what is added on the way: a tracer's attributes, and the reason if it becomes a dead
 # letter.
@@ -55,7 +58,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One encoded job and where it goes: ``queue_url`` with a delay, or the topic."""
+    """One encoded job and where it goes: ``queue_url`` with a delay, the delay ``machine`` until ``at``, or the topic.
+
+    ``upload`` is the payload of a claim check, to be stored before the message is sent.
+    """
 
     id: str
     body: str
@@ -64,6 +70,19 @@ class Message:
     fifo: bool
     queue_url: str = ""
     delay_seconds: int = 0
+    machine: str = ""
+    at: str = ""
+    upload: str = ""
+
+    @property
+    def trip(self) -> Delayed:
+        """The execution of the delay machine that carries it."""
+        workload, at = self.attributes["workload"]["StringValue"], datetime.fromisoformat(self.at)
+        return delayed(self.machine, at=at, body=self.body, workload=workload, group=self.group)
+
+    def due(self, now: datetime) -> datetime:
+        """When a message sent now is delivered."""
+        return datetime.fromisoformat(self.at) if self.at else now + timedelta(seconds=self.delay_seconds)
 
     @property
     def size(self) -> int:
@@ -74,8 +93,8 @@ class Message:
 
     @property
     def destination(self) -> tuple[str, bool]:
-        """What one batch call can have only one of: a queue, or one of the two topics."""
-        return self.queue_url, self.fifo
+        """What one batch call can have only one of: a queue, a delay machine, or one of the two topics."""
+        return self.machine or self.queue_url, self.fifo
 
     def to_json(self) -> str:
         """The form that an outbox keeps."""
@@ -106,6 +125,9 @@ class Publisher:
     ) -> None:
         self._config, self._default_workload, self._client, self._now = config, default_workload, client, now
         self._random = random or SystemRandom()
+        self._claims = (
+            ClaimStore(config.claim_bucket, config.claim_prefix, lambda: client("s3")) if config.claim_bucket else None
+        )
 
     def enqueue(self, job: "JobClass", args: BaseModel, **options: Any) -> Published:
         """Publish one job; see ``App.enqueue``."""
@@ -125,9 +147,37 @@ class Publisher:
     def send(self, messages: Sequence[Message]) -> list[Published]:
         """Send encoded jobs; one result each, in order. Nothing is raised for a send that failed."""
         results: dict[int, Published] = {}
-        for batch in batches(messages, self._config.max_message_bytes):
-            results.update(self._send(batch))
+        ready: list[tuple[int, Message]] = []
+        for number, message in enumerate(messages):
+            try:
+                ready.append((number, self._uploaded(message)))
+            except Exception as error:
+                results[number] = Published(message.id, False, code_of(error), str(error)[:500])
+        for batch in batches([message for _, message in ready], self._config.max_message_bytes):
+            sent = self._send(batch)
+            results.update({ready[position][0]: result for position, result in sent.items()})
         return [results[number] for number in range(len(messages))]
+
+    def prepare(self, job: "JobClass", args: BaseModel, **options: Any) -> Message:
+        """``message`` for an outbox: small, because a claim check's payload is stored already.
+
+        Raises:
+            PublishError: as ``message``, or the payload could not be stored.
+        """
+        message = self.message(job, args, **options)
+        try:
+            return self._uploaded(message)
+        except Exception as error:
+            raise PublishError(f"job {message.id}: its payload could not be stored ({error})") from error
+
+    def _uploaded(self, message: Message) -> Message:
+        if not message.upload:
+            return message
+        claim = decode(message.body).claim
+        assert claim is not None
+        assert self._claims is not None
+        self._claims.put(claim, message.upload.encode("ascii"))
+        return replace(message, upload="")
 
     def message(
         self,
@@ -135,6 +185,7 @@ class Publisher:
         args: BaseModel,
         *,
         delay: timedelta | None = None,
+        at: datetime | None = None,
         ttl: timedelta | None = None,
         tenant: str | None = None,
         correlation: str | None = None,
@@ -150,10 +201,22 @@ class Publisher:
         _check_id(job, "tenant", tenant)
         _check_id(job, "job_id", job_id)
         now, fifo = self._now(), job.group is not None
-        wait = _checked_delay(job, delay)
         workload = job.workload or self._default_workload
-        queue_url = self._config.url_of(workload) if wait and not fifo else ""
-        if not queue_url:
+        queue_url, machine = self._config.url_of(workload), self._config.machine_of(workload)
+        lifetime = ttl if ttl is not None else job.ttl
+        try:
+            planned = plan(
+                now=now,
+                delay=delay,
+                at=at,
+                ttl=lifetime,
+                fifo=fifo,
+                queue_known=bool(queue_url),
+                machine_known=bool(machine),
+            )
+        except DelayRefusedError as error:
+            raise PublishError(f"job {job.name!r}: {error}") from error
+        if isinstance(planned, Now | NotBefore):
             topic = (
                 {"JOBS_FIFO_TOPIC_ARN": self._config.fifo_topic_arn}
                 if fifo
@@ -166,11 +229,6 @@ class Publisher:
                 f"job {job.name!r} belongs to the workload {workload!r}, which the stack does not have (it has "
                 f"{', '.join(sorted(self._config.queue_urls))}). Add it to `workloads` in Terraform, or correct the "
                 "job's workload."
-            )
-        lifetime = ttl if ttl is not None else job.ttl
-        if lifetime is not None and wait >= lifetime:
-            raise PublishError(
-                f"job {job.name!r}: a delay of {wait} is not shorter than its ttl of {lifetime}; it could never run"
             )
         try:
             key = business_key(job, args)
@@ -186,8 +244,8 @@ class Publisher:
                 correlation=correlation,
                 enqueued_at=now,
                 expires_at=now + lifetime if lifetime is not None else None,
-                # Straight to the queue, SQS keeps the time; through the topic, which knows no delay, the consumer does.
-                not_before=now + wait if wait and not queue_url else None,
+                # Through the topic, which knows no delay, the consumer keeps the time.
+                not_before=planned.at if isinstance(planned, NotBefore) else None,
                 payload=args.model_dump(mode="json", by_alias=True, round_trip=True),
             )
             body = encode(envelope)
@@ -204,19 +262,43 @@ class Publisher:
             attributes={"workload": _text(workload), "job": _text(job.name)},
             group=_group(job, args) if fifo else tenant,
             fifo=fifo,
-            queue_url=queue_url,
-            delay_seconds=_whole_seconds(wait) if queue_url else 0,
+            queue_url=queue_url if isinstance(planned, DelaySeconds) else "",
+            delay_seconds=planned.seconds if isinstance(planned, DelaySeconds) else 0,
+            machine=machine if isinstance(planned, Machine) else "",
+            at=timestamp(planned.at) if isinstance(planned, Machine) else "",
         )
+        if self._fits(message):
+            return message
+        if self._claims is not None:
+            return self._claimed(job, message, envelope, planned, now)
         limit = self._config.max_message_bytes - HEADROOM_BYTES
-        if message.size > limit:
-            raise PublishError(
-                f"job {job.name!r} is {message.size} bytes with its attributes; the limit is {limit} "
-                f"({self._config.max_message_bytes} of the topic and queue, less {HEADROOM_BYTES} kept for tracing and "
-                "dead letters). Store the data and pass a reference to it."
-            )
-        return message
+        raise PublishError(
+            f"job {job.name!r} is {message.size} bytes with its attributes; the limit is {limit} "
+            f"({self._config.max_message_bytes} of the topic and queue, less {HEADROOM_BYTES} kept for tracing and "
+            "dead letters). Store the data and pass a reference to it, or set `claim_check` in Terraform."
+        )
+
+    def _fits(self, message: Message) -> bool:
+        limit = self._config.max_message_bytes - HEADROOM_BYTES
+        return message.size <= limit and (not message.machine or message.trip.fits)
+
+    def _claimed(self, job: "JobClass", message: Message, envelope: Envelope, planned: Plan, now: datetime) -> Message:
+        """The same message with its payload beside it."""
+        assert self._claims is not None
+        try:
+            if isinstance(planned, Machine):
+                check_payload_lasts(planned.at - now.astimezone(UTC), self._config.claim_max_delay)
+            packed, data = self._claims.pack(envelope)
+        except (DelayRefusedError, PayloadTooLargeError) as error:
+            raise PublishError(f"job {job.name!r}: {error}") from error
+        claimed = replace(message, body=encode(packed), upload=data.decode("ascii"))
+        if not self._fits(claimed):
+            raise PublishError(f"job {job.name!r}: its header alone is {claimed.size} bytes; shorten its key")
+        return claimed
 
     def _send(self, batch: Sequence[tuple[int, Message]]) -> dict[int, Published]:
+        if batch[0][1].machine:
+            return self._start(batch)
         results: dict[int, Published] = {}
         left = dict(batch)
         for attempt in range(ROUNDS):
@@ -227,7 +309,7 @@ class Publisher:
             except Exception as error:
                 # The SDK has tried again already. Whether AWS took the batch before the error is not known: it is not
                 # sent twice.
-                code = _error_code(error)
+                code = code_of(error)
                 results.update({n: Published(m.id, False, code, str(error)[:500]) for n, m in left.items()})
                 return results
             accepted = {int(entry["Id"]) for entry in answer.get("Successful", [])}
@@ -249,6 +331,18 @@ class Publisher:
             if not left:
                 break
         return results
+
+    def _start(self, batch: Sequence[tuple[int, Message]]) -> dict[int, Published]:
+        try:
+            started = start_delays(
+                self._client("stepfunctions"), [message.trip for _, message in batch], random=self._random
+            )
+        except Exception as error:  # no client: no region, no credentials
+            return {n: Published(m.id, False, code_of(error), str(error)[:500]) for n, m in batch}
+        return {
+            number: Published(message.id, result.ok, result.error_code, result.error)
+            for (number, message), result in zip(batch, started, strict=True)
+        }
 
     def _call(self, batch: list[tuple[int, Message]]) -> dict[str, Any]:
         first = batch[0][1]
@@ -279,17 +373,6 @@ def batches(messages: Sequence[Message], max_bytes: int) -> Iterator[list[tuple[
         yield batch
 
 
-def _checked_delay(job: "JobClass", delay: timedelta | None) -> timedelta:
-    if delay is None:
-        return timedelta(0)
-    if delay < timedelta(0) or delay > MAX_DELAY:
-        raise PublishError(
-            f"job {job.name!r}: a delay of {delay} is outside 0..{MAX_DELAY}, which is what SQS can hold a message "
-            "back. Publish it later, or let a schedule do so."
-        )
-    return delay
-
-
 def _check_id(job: "JobClass", what: str, value: str | None) -> None:
     if value is not None and not _is_id(value):
         raise PublishError(
@@ -314,11 +397,6 @@ def _group(job: "JobClass", args: BaseModel) -> str:
     return group
 
 
-def _whole_seconds(wait: timedelta) -> int:
-    """Rounded up: a job is never early."""
-    return -(-wait // timedelta(seconds=1))
-
-
 def _text(value: str) -> dict[str, str]:
     return {"DataType": "String", "StringValue": value}
 
@@ -340,10 +418,3 @@ def _sns_entry(number: int, message: Message) -> dict[str, Any]:
     if message.fifo:
         entry["MessageDeduplicationId"] = message.id
     return entry
-
-
-def _error_code(error: Exception) -> str:
-    response = getattr(error, "response", None)
-    if isinstance(response, dict):
-        return str(response.get("Error", {}).get("Code", type(error).__name__))
-    return type(error).__name__

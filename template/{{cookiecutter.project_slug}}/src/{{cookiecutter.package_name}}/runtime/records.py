@@ -115,8 +115,8 @@ def cancel(table: Table, ref: str, now: datetime) -> Cancelled:
     return Cancelled.ASKED
 
 
-def enlist(table: Table, ref: str, job_id: str, about: Mapping[str, Any], now: datetime) -> str | None:
-    """Register a unique job before it is sent.
+def enlist(table: Table, ref: str, job_id: str, about: Mapping[str, Any], now: datetime, due: datetime) -> str | None:
+    """Register a unique job before it is sent. It holds its key until it is due, and a while longer.
 
     Returns:
         None if it may be sent; else the id of the job with this key that is queued or running.
@@ -132,8 +132,8 @@ def enlist(table: Table, ref: str, job_id: str, about: Mapping[str, Any], now: d
         **about,
         "state": "QUEUED",
         "id": job_id,
-        "queued_until": int((now + QUEUED_AT_MOST).timestamp()),
-        "ttl": int((now + KEEP).timestamp()),
+        "queued_until": int((due + QUEUED_AT_MOST).timestamp()),
+        "ttl": int((due + KEEP).timestamp()),
     }
     try:
         table.update(Update(ref, free, sets=record, removes=_FRESH))

@@ -211,7 +211,7 @@ class Jobs:
     def _engine(self, ledger: JobLedger | None = None) -> Engine:
         return Engine(
             self._app.registry,
-            prepare=lambda *args, **options: self._app.publisher.message(*args, **options),
+            prepare=lambda *args, **options: self._app.publisher.prepare(*args, **options),
             publish=lambda message: self._app.publisher.publish(message),
             ledger=ledger or self._ledger,
             instruments=self._instruments,

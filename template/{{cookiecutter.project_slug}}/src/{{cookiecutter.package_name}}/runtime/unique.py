@@ -1,7 +1,7 @@
 """Unique jobs: one publication of a key at a time. The key is registered in the ledger before the job is sent."""
 
 from .envelope import decode
-from .ledger import JobLedger, payload_digest, reference
+from .ledger import JobLedger, args_digest, reference
 from .publisher import Message, Published, Publisher, PublishError
 from .records import delist, enlist
 
@@ -32,10 +32,11 @@ def publish_unique(ledger: JobLedger, publisher: Publisher, message: Message, *,
     ref = reference(ledger.app, envelope.job, envelope.id, envelope.key)
     about = {
         "job": envelope.job,
-        "args_hash": payload_digest(envelope.payload),
+        "args_hash": args_digest(envelope),
         "generation": envelope.generation,
     }
-    holder = enlist(ledger.table, ref, envelope.id, about, ledger.now())
+    now = ledger.now()
+    holder = enlist(ledger.table, ref, envelope.id, about, now, max(message.due(now), envelope.not_before or now))
     if holder is not None:
         if join:
             return Published(holder, True)
