@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 CLOCK_SKEW = timedelta(
     seconds=5
 )  # producer and consumer clocks differ: a deadline counts as passed only after this much more
+TIME_IS_UP_SECONDS = 0.1
 UNKNOWN_GRACE = timedelta(minutes=15)  # a rolling deploy: jobs of the new version arrive while old consumers still run
 UNKNOWN_WAIT = (timedelta(seconds=15), timedelta(minutes=5))
 
@@ -119,7 +120,7 @@ class Engine:
         # 3. Find the class, then apply its rule for a passed deadline.
         try:
             job = report.job = self.registry.find(envelope.job)
-        except Exception as error:  # the job's module does not import: a broken deploy, which the next one mends
+        except BaseException as error:  # the job's module does not import: a broken deploy, which the next one mends
             return self._unknown(envelope, delivery, now, "import_failed", error)
         if job is None:
             return self._unknown(envelope, delivery, now, "unknown_job")
@@ -130,11 +131,15 @@ class Engine:
         if envelope.v > job.version:
             return self._unknown(envelope, delivery, now, "newer_version")
         try:
-            args = _payload(job, envelope)
+            raw = _lifted(job, envelope)
+        except BaseException as error:  # an upcaster is a pure function: it will always raise
+            return Outcome(Kind.DEAD, "upcast_failed", error=Failure.of(error))
+        try:
+            args = _validated(job, raw)
         except ValidationError as invalid:
             return Outcome(Kind.DEAD, "invalid_payload", error=Failure("ValidationError", locations(invalid)))
-        except Exception as error:  # an upcaster raised: it is a pure function, so it always will
-            return Outcome(Kind.DEAD, "upcast_failed", error=Failure.of(error))
+        except BaseException as error:  # a validator of the model raised something of its own
+            return Outcome(Kind.DEAD, "invalid_payload", error=Failure.of(error))
         report.log_fields = {name: getattr(args, name) for name in job.log_fields}
 
         # 5. Claim the job, if there is time to run it.
@@ -180,7 +185,7 @@ class Engine:
             result = execute(lambda: job().run(args, context), limit)
         # Everything, SystemExit and MemoryError included: one job's end must not be the end of its neighbours.
         except BaseException as error:
-            if isinstance(error, JobTimeout) and squeezed:
+            if isinstance(error, JobTimeout) and squeezed and budget is not None and budget.left() < TIME_IS_UP_SECONDS:
                 # It was stopped by the end of the invocation, after its neighbours had used up most of it: not its
                 # fault.
                 return Outcome(Kind.DEFER, "no_time_left", timedelta(0), Failure.of(error))
@@ -223,14 +228,18 @@ class Engine:
 
 
 def _is_past(envelope: Envelope, moment: datetime) -> bool:
-    return envelope.expires_at is not None and moment > envelope.expires_at + CLOCK_SKEW
+    return envelope.expires_at is not None and moment - CLOCK_SKEW > envelope.expires_at
 
 
-def _payload(job: JobClass, envelope: Envelope) -> BaseModel:
+def _lifted(job: JobClass, envelope: Envelope) -> dict[str, Any]:
     raw, version = envelope.payload, envelope.v
     while version in job.upcasters:
         version, lift = job.upcasters[version]
         raw = lift(dict(raw))
+    return raw
+
+
+def _validated(job: JobClass, raw: dict[str, Any]) -> BaseModel:
     try:
         return job.payload_model.model_validate(raw)
     except ValidationError:
