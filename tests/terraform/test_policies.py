@@ -1,4 +1,4 @@
-"""What must hold for every policy and mapping, whichever module wrote it and whatever was asked for."""
+"""What must hold for every policy, subscription and mapping, whichever module wrote it and whatever was asked for."""
 
 from __future__ import annotations
 
@@ -90,3 +90,21 @@ def test_every_queue_is_encrypted_and_dead_letters_outlive_their_source(applied:
             assert values["sqs_managed_sse_enabled"] or values["kms_master_key_id"], resource["address"]
             fourteen_days = values["message_retention_seconds"] == 1209600
             assert fourteen_days == (resource["name"] != "this"), resource["address"]
+
+
+def test_every_workload_gets_its_own_jobs_from_the_topic_of_its_kind(applied: list[dict[str, Any]]) -> None:
+    subscriptions = [resource for resource in applied if resource["type"] == "aws_sns_topic_subscription"]
+    assert subscriptions
+    for resource in subscriptions:
+        values = resource["values"]
+        (key,) = json.loads(values["filter_policy"])["workload"]
+        assert f'["{key}"]' in resource["address"]
+        assert values["topic_arn"].endswith(".fifo") == (key == "billing"), resource["address"]
+
+
+def test_a_queue_admits_the_topic_it_subscribes_to(applied: list[dict[str, Any]]) -> None:
+    for resource in applied:
+        if resource["type"] == "aws_sqs_queue" and resource["name"] != "dlq":
+            (allow,) = (s for s in statements(resource) if "Service" in s.get("Principal", {}))
+            topic = allow["Condition"]["ArnEquals"]["aws:SourceArn"]
+            assert topic.endswith(".fifo") == resource["values"]["fifo_queue"], resource["address"]

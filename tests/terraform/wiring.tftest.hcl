@@ -3,6 +3,12 @@ mock_provider "aws" {
   source = "./tests/terraform/mocks"
 }
 
+# Told apart from the standard topic, to see which one a queue subscribes to.
+override_resource {
+  target = module.fifo_topic.aws_sns_topic.this
+  values = { arn = "arn:aws:sns:eu-west-1:123456789012:mock.fifo" }
+}
+
 variables {
   name = "shop"
   workloads = {

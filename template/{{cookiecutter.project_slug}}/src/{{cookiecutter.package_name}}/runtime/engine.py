@@ -24,7 +24,7 @@ from .envelope import Envelope, NotAJobError, decode, locations
 from .execute import JobTimeout, execute
 from .failure import Failure
 from .job import JobClass
-from .key import MissingKeyError, business_key
+from .key import business_key
 from .ledger import Claim, JobLedger, Ledger, Leftover, LostClaimError, NoLedger
 from .outcome import MAX_WAIT, Kind, Outcome
 from .policy import decide
@@ -40,6 +40,7 @@ CLOCK_SKEW = timedelta(
 )  # producer and consumer clocks differ: a deadline counts as passed only after this much more
 LEASE_MARGIN_SECONDS = 5.0  # a killed function's clock and its successor's may differ by that much
 LEDGER_FAULT_SECONDS = (10.0, 30.0)
+TIME_IS_UP_SECONDS = 0.1
 UNKNOWN_GRACE = timedelta(minutes=15)  # a rolling deploy: jobs of the new version arrive while old consumers still run
 UNKNOWN_WAIT = (timedelta(seconds=15), timedelta(minutes=5))
 
@@ -127,7 +128,7 @@ class Engine:
         # 3. Find the class, then apply its rule for a passed deadline.
         try:
             job = report.job = self.registry.find(envelope.job)
-        except Exception as error:  # the job's module does not import: a broken deploy, which the next one mends
+        except BaseException as error:  # the job's module does not import: a broken deploy, which the next one mends
             return self._unknown(report, now, "import_failed", error)
         if job is None:
             return self._unknown(report, now, "unknown_job")
@@ -142,14 +143,19 @@ class Engine:
         except ClaimError as error:
             return fault_outcome(error, job.retry, envelope.attempts_before, delivery.receive_count, self._random)
         try:
-            args = _payload(job, envelope)
-            envelope = report.envelope = envelope.model_copy(update={"key": business_key(job, args)})
+            raw = _lifted(job, envelope)
+        except BaseException as error:  # an upcaster is a pure function: it will always raise
+            return Outcome(Kind.DEAD, "upcast_failed", error=Failure.of(error))
+        try:
+            args = _validated(job, raw)
         except ValidationError as invalid:
             return Outcome(Kind.DEAD, "invalid_payload", error=Failure("ValidationError", locations(invalid)))
-        except MissingKeyError as error:
+        except BaseException as error:  # a validator of the model raised something of its own
+            return Outcome(Kind.DEAD, "invalid_payload", error=Failure.of(error))
+        try:
+            envelope = report.envelope = envelope.model_copy(update={"key": business_key(job, args)})
+        except BaseException as error:  # no usable key, or a key function that raised: it is pure, so it always will
             return Outcome(Kind.DEAD, "missing_key", error=Failure.of(error))
-        except Exception as error:  # an upcaster or a key function raised: they are pure, so they always will
-            return Outcome(Kind.DEAD, "upcast_failed", error=Failure.of(error))
         report.log_fields = {name: getattr(args, name) for name in job.log_fields}
 
         # 5. Claim the job, if there is time to run it.
@@ -225,7 +231,7 @@ class Engine:
         except BaseException as error:
             if effects.committed:  # it is done, whatever its last lines did
                 return Outcome(Kind.SUCCEEDED, "raised_after_commit", error=Failure.of(error))
-            if isinstance(error, JobTimeout) and squeezed:
+            if isinstance(error, JobTimeout) and squeezed and budget is not None and budget.left() < TIME_IS_UP_SECONDS:
                 # It was stopped by the end of the invocation, after its neighbours had used up most of it: not its
                 # fault.
                 return Outcome(Kind.DEFER, "no_time_left", timedelta(0), Failure.of(error))
@@ -355,14 +361,18 @@ def _too_late(job: JobClass, parked: Outcome) -> Outcome:
 
 
 def _is_past(envelope: Envelope, moment: datetime) -> bool:
-    return envelope.expires_at is not None and moment > envelope.expires_at + CLOCK_SKEW
+    return envelope.expires_at is not None and moment - CLOCK_SKEW > envelope.expires_at
 
 
-def _payload(job: JobClass, envelope: Envelope) -> BaseModel:
+def _lifted(job: JobClass, envelope: Envelope) -> dict[str, Any]:
     raw, version = envelope.payload, envelope.v
     while version in job.upcasters:
         version, lift = job.upcasters[version]
         raw = lift(dict(raw))
+    return raw
+
+
+def _validated(job: JobClass, raw: dict[str, Any]) -> BaseModel:
     try:
         return job.payload_model.model_validate(raw)
     except ValidationError:

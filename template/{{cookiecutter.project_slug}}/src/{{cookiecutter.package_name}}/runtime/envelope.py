@@ -102,7 +102,7 @@ def raw_envelope(body: str) -> str:
 def _sns_message(body: str) -> str | None:
     try:
         outer = from_json(body)
-    except ValueError:
+    except (ValueError, TypeError):  # TypeError: a lone surrogate, which Lambda's own JSON decoder hands on
         return None
     if isinstance(outer, dict) and outer.get("Type") == "Notification" and isinstance(outer.get("Message"), str):
         return str(outer["Message"])
@@ -125,7 +125,9 @@ def encode(envelope: Envelope) -> str:
     """
     header = {name: value for name, value in envelope if value is not None and name != "payload"}
     try:
-        return to_json({**header, "payload": envelope.payload}, ensure_ascii=True).decode("ascii")
+        return to_json({**header, "payload": envelope.payload}, ensure_ascii=True, inf_nan_mode="strings").decode(
+            "ascii"
+        )
     except ValueError as error:
         raise ValueError(
             f"job {envelope.job!r} cannot be written as JSON ({error}); a text that was cut in the middle of an emoji "

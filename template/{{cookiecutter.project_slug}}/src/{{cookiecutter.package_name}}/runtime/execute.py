@@ -24,7 +24,7 @@ class JobTimeout(BaseException):
 
 
 class NotAwaitedError(Exception):
-    """``run`` returned a generator: its body was never executed, so the job must not count as done."""
+    """``run`` returned a generator, or something still to be awaited: it was never executed, so the job is not done."""
 
 
 def execute(run: Callable[[], Any], limit: float | None) -> Any:
@@ -42,8 +42,8 @@ def execute(run: Callable[[], Any], limit: float | None) -> Any:
         result = run()
     if hasattr(result, "__await__"):
         with _soft_limit(None if limit is None else limit + ALARM_GRACE_SECONDS):
-            return _await(result, limit)
-    if hasattr(result, "__next__") or hasattr(result, "__anext__"):
+            result = _await(result, limit)
+    if any(hasattr(result, method) for method in ("__await__", "__next__", "__anext__")):
         raise NotAwaitedError(f"run returned a {type(result).__name__}; nothing of it was executed")
     return result
 
@@ -92,14 +92,23 @@ def _await(awaitable: "Awaitable[Any]", limit: float | None) -> Any:
 
 
 def _drive(loop: "asyncio.AbstractEventLoop", coroutine: Any) -> Any:
+    """Run one job to its end, and end with it what it left behind: a task that goes on would run in its neighbour's
+    time.
+    """
+    import asyncio
+
     task = loop.create_task(coroutine)
     try:
         return loop.run_until_complete(task)
     finally:
-        if not task.done():  # the signal struck inside the loop itself: let the job's own cleanup run, then drop it
-            task.cancel()
-            with suppress(BaseException):
-                loop.run_until_complete(task)
+        left = asyncio.all_tasks(loop)  # the job itself is among them if the signal struck inside the loop
+        for pending in left:
+            pending.cancel()
+        with suppress(BaseException):
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        for ended in (task, *left):
+            if ended.done() and not ended.cancelled():
+                ended.exception()  # looked at, or the loop would print its text when it is collected
 
 
 def _in_thread(call: Callable[[], Any]) -> Any:

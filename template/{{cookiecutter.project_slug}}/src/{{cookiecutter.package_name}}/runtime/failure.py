@@ -20,12 +20,12 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> "Failure":
-        return cls(_encodable(type(error).__name__[:100]), _message(error), _where(error))
+        return cls(encodable(type(error).__name__[:100]), _message(error), _where(error))
 
 
 def _message(error: BaseException) -> str:
     try:
-        return _encodable(str(error)[:MAX_MESSAGE_CHARS])
+        return encodable(str(error)[:MAX_MESSAGE_CHARS])
     except BaseException as broken:  # whatever __str__ does, even sys.exit, is no reason to lose the job
         return f"(an exception whose text raises {type(broken).__name__})"
 
@@ -34,12 +34,12 @@ def _where(error: BaseException) -> tuple[str, ...]:
     """The innermost frames as ``file:line function``: no source lines, no values."""
     try:
         frames = traceback.extract_tb(error.__traceback__, limit=-MAX_FRAMES)
-        return tuple(_encodable(f"{_tail(frame.filename)}:{frame.lineno} {frame.name}") for frame in frames)
+        return tuple(encodable(f"{_tail(frame.filename)}:{frame.lineno} {frame.name}") for frame in frames)
     except Exception:
         return ()
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """A lone surrogate cannot be encoded, not even escaped: replace it before anything tries."""
     return text.encode("utf-8", "replace").decode("utf-8")
 

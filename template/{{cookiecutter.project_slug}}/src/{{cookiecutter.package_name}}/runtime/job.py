@@ -108,7 +108,8 @@ class Job(Generic[Args, Result]):
         model = _payload_model(cls)
         if model is not None:
             cls.payload_model = model
-        own = {u.from_version: (u.to_version, u.function) for u in vars(cls).values() if isinstance(u, _Upcast)}
+        marked = [getattr(value, "__func__", value) for value in vars(cls).values()]  # @staticmethod may stand above
+        own = {u.from_version: (u.to_version, u.function) for u in marked if isinstance(u, _Upcast)}
         cls.upcasters = {**cls.upcasters, **own}
         if cls.name:
             _check(cls)
@@ -143,7 +144,7 @@ def _broken_rules(cls: JobClass) -> list[tuple[str, str]]:
         return [(f"aliases={cls.aliases!r} is a text, not a tuple", "Write aliases = (" + repr(cls.aliases) + ",)")]
     for name in (cls.name, *cls.aliases):
         need(
-            isinstance(name, str) and re.match(JOB_NAME_PATTERN, name) is not None,
+            isinstance(name, str) and re.fullmatch(JOB_NAME_PATTERN, name) is not None,
             f"the wire name {name!r} does not match {JOB_NAME_PATTERN}",
             'Use lower case words joined by dots, such as "billing.invoice.send"',
         )

@@ -55,6 +55,10 @@ def write_stdout(line: bytes) -> None:
         return
 
 
+def _json(content: Mapping[str, Any]) -> bytes:
+    return to_json(content, ensure_ascii=True, inf_nan_mode="strings", bytes_mode="base64", serialize_unknown=True)
+
+
 class Observer:
     """Collects what happened in one invocation and writes it.
 
@@ -137,7 +141,11 @@ class Observer:
         )
 
     def line(self, content: Mapping[str, Any]) -> None:
-        self._write(to_json(content, ensure_ascii=True, serialize_unknown=True) + b"\n")
+        try:
+            text = _json(content)
+        except ValueError as error:  # a listed field that JSON cannot hold
+            text = _json({**content, "fields": type(error).__name__})
+        self._write(text + b"\n")
 
     def finish(self) -> None:
         """Write the invocation's metrics as one EMF document (more only if a metric has over a hundred values)."""
@@ -201,9 +209,10 @@ class Instruments:
         if self._bound and self._logger is not None:
             self._logger.clear_state()
             self._bound = False
-        if self._metrics is not None and self._metrics.metric_set:
+        if self._metrics is not None:
             # The job has run: a metric that Powertools refuses, or a stdout that the job has closed, must not make it
             # run again.
             with suppress(Exception):
-                self._metrics.flush_metrics()
+                if self._metrics.metric_set:
+                    self._metrics.flush_metrics()
             self._metrics.clear_metrics()

@@ -10,12 +10,15 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from .failure import Failure
+from .failure import Failure, encodable
 
 # SQS keeps a received message invisible for at most 12 h counted from that receive (SQS developer guide, "Processing
 # messages in a timely manner"). Half an hour of it is left to the run itself, so that a wait which was accepted can
 # always be asked for.
 MAX_WAIT = timedelta(hours=11, minutes=30)
+
+
+MAX_REASON_CHARS = 200
 
 
 class Kind(StrEnum):
@@ -49,9 +52,13 @@ class Decision(Exception):  # noqa: N818 - a decision is no error
         reason: a short word for logs, metrics and dead letters (no payload in it), such as ``"mailbox_gone"``.
     """
 
+    reason: str = "unspecified"
+
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
-        self.reason = reason
+        # An exception given as the reason would carry its text, and with it a payload, into logs: its name is what is
+        # meant.
+        self.reason = encodable(reason[:MAX_REASON_CHARS]) if isinstance(reason, str) else type(reason).__name__
 
 
 class Permanent(Decision):
@@ -73,6 +80,8 @@ class Defer(Decision):
         ValueError: the delay is negative or longer than ``MAX_WAIT``.
     """
 
+    delay: timedelta = timedelta(0)
+
     def __init__(self, delay: timedelta, reason: str = "deferred") -> None:
         super().__init__(reason)
         self.delay = checked_wait(delay)
@@ -84,6 +93,8 @@ class Retry(Decision):
     Raises:
         ValueError: the delay is negative or longer than ``MAX_WAIT``.
     """
+
+    delay: timedelta | None = None
 
     def __init__(self, delay: timedelta | None = None, reason: str = "retry") -> None:
         super().__init__(reason)

@@ -117,7 +117,10 @@ def decide(
             return _retry(attempt, failure, rule, random, "error")
     if _is_validation_error(error):
         return Outcome(Kind.DEAD, "validation_error", error=failure)
-    reason, at_least = classify(error)
+    try:
+        reason, at_least = classify(error)
+    except Exception:  # foreign attributes may do anything when they are read
+        reason, at_least = "error", timedelta(0)
     return _retry(attempt, failure, retry, random, reason, at_least)
 
 
@@ -152,8 +155,11 @@ def _retry(
 ) -> Outcome:
     if attempt >= policy.max_attempts:
         return Outcome(Kind.DEAD, "attempts_exhausted", error=failure)
-    wait = policy.delay(attempt, random)
-    return Outcome(Kind.RETRY, reason, min(max(wait, at_least), MAX_WAIT), failure)
+    try:
+        wait = min(max(policy.delay(attempt, random), at_least, timedelta(0)), MAX_WAIT)
+    except Exception:  # a policy of the project's own: its defect must not make the job come back at once, for ever
+        wait = max(full_jitter().delay(attempt, random), at_least)
+    return Outcome(Kind.RETRY, reason, wait, failure)
 
 
 def _is_cancellation(error: BaseException) -> bool:

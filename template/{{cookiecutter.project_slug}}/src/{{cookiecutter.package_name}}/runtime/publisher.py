@@ -325,7 +325,8 @@ class Publisher:
                     )
                 else:
                     results[number] = Published(message.id, False, entry.get("Code", ""), entry.get("Message", ""))
-                    if not entry.get("SenderFault", False):
+                    # On a FIFO topic its successors may be accepted already: sent again, it would come after them.
+                    if not entry.get("SenderFault", False) and not message.fifo:
                         again[number] = message
             left = again
             if not left:
