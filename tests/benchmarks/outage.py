@@ -327,7 +327,8 @@ def _rows() -> list[Row]:
 
     a, b = Case(), Case(scenario="steady")
     add("A fast, linear", a, "50,000 / 833 / 9,997", "137 / 2.3 / 0; 410-411 min")
-    add("A fast, full jitter", replace(a, policy="full jitter"), "50,000 / 833 / 9,963", "137 / 2.3 / 0")
+    jittered = replace(a, policy="full jitter", breaker=RAMPED)
+    rows.append(Row("A fast, full jitter, breaker, puts off", jittered, "137 / 2.3 / 0"))
     add("A timeout, linear", replace(a, mode="timeout"), "2,000 / 1,000 / 0", "113 / 56.5 / 0")
     add("A late, linear", replace(a, mode="late"), "461 / 865 / 0", "110 / 223 / 0")
     add("B fast, linear", b, "1,191 / 19.9 / 149; 28 min", "326 / 5.4 / 33; 24 min")

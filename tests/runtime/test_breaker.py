@@ -451,7 +451,7 @@ def test_a_failing_body_counts_and_passes_on_what_it_raised_while_closed(world: 
         assert isinstance(gate, Gate)
         with pytest.raises(ConnectionError), gate.guard("smtp"):
             raise ConnectionError("down")
-        assert isinstance(gate.ended(ConnectionError("down")), ConnectionError)
+        assert isinstance(gate.failed(ConnectionError("down")), ConnectionError)
     assert world.item["failures"] == 4, "an error that a guard has counted is not counted again"
 
 
@@ -542,12 +542,12 @@ def test_without_a_guard_the_run_itself_speaks_for_its_only_dependency(world: Wo
     for number in range(10):
         gate = through(world, breakers, f"job-{number}")
         assert isinstance(gate, Gate)
-        ended = gate.ended(ConnectionError("down"))
+        ended = gate.failed(ConnectionError("down"))
         assert isinstance(ended, ConnectionError if number < 4 else Defer)
     world.clock.seconds = 15
     gate = through(world, breakers, "probe")
     assert isinstance(gate, Gate)
-    assert gate.ended(None) is None
+    gate.succeeded()
     assert world.item["state"] == "RAMP"
 
 
@@ -556,11 +556,11 @@ def test_with_several_dependencies_only_declared_exceptions_tell_which(world: Wo
     smtp, crm = Dependency("smtp", counts=(SmtpBusyError,)), Dependency("crm")
     gate = breakers.open_gate([smtp, crm], "job")
     assert isinstance(gate, Gate)
-    assert isinstance(gate.ended(ConnectionError()), ConnectionError)
+    assert isinstance(gate.failed(ConnectionError()), ConnectionError)
     assert world.table.writes == 0
     gate = breakers.open_gate([smtp, crm], "job")
     assert isinstance(gate, Gate)
-    gate.ended(SmtpBusyError())
+    gate.failed(SmtpBusyError())
     assert set(world.table.items) == {"app#breaker#smtp"}
 
 
@@ -724,6 +724,7 @@ def test_every_change_but_the_count_raises_the_version_and_can_be_stored(
 # Pausing the event source mapping
 
 MAPPING = "0f5dd8b8-2b2f-4f3e-9d3c-1a2b3c4d5e6f"
+PARAMETER = "/jobs/shop-email/event-source-mapping"
 ROLE = "arn:aws-cn:iam::123456789012:role/resume"
 
 
@@ -736,11 +737,13 @@ class Aws:
             "aws_access_key_id": "testing",
             "aws_secret_access_key": "testing",
         }
-        self.clients = {name: boto3.client(name, **options) for name in ("scheduler", "lambda")}
+        self.clients = {name: boto3.client(name, **options) for name in ("ssm", "scheduler", "lambda")}
         self.stubs = {name: Stubber(client) for name, client in self.clients.items()}
         self.order: list[str] = []
         for stub in self.stubs.values():
             stub.activate()
+        answer = {"Parameter": {"Name": PARAMETER, "Value": MAPPING}}
+        self.stubs["ssm"].add_response("get_parameter", answer, {"Name": PARAMETER})
 
     def client(self, service: str) -> Any:
         self.order.append(service)
@@ -790,7 +793,7 @@ def aws() -> Aws:
 
 def pause_of(aws: Aws, now: Callable[[], datetime]) -> MappingPause:
     environment = {
-        "JOBS_MAPPING_UUID": MAPPING,
+        "JOBS_MAPPING_PARAMETER": PARAMETER,
         "JOBS_SCHEDULER_ROLE_ARN": ROLE,
         "JOBS_SCHEDULE_GROUP": "jobs",
     }
@@ -808,7 +811,7 @@ def test_a_pause_is_scheduled_to_end_before_it_begins(aws: Aws, now: float, prob
     aws.schedule_made(START + timedelta(seconds=resume))
     aws.paused()
     pause_of(aws, clock.now)(SMTP, opened(clock, probe))
-    assert aws.order == ["scheduler", "lambda"]
+    assert aws.order == ["ssm", "scheduler", "lambda"]
     aws.done()
 
 
@@ -825,7 +828,7 @@ def test_nothing_is_paused_without_a_schedule(aws: Aws) -> None:
     clock = Clock()
     with pytest.raises(ClientError, match="AccessDenied"):
         pause_of(aws, clock.now)(SMTP, opened(clock))
-    assert aws.order == ["scheduler"]
+    assert aws.order == ["ssm", "scheduler"]
 
 
 def test_a_pause_is_not_begun_when_its_end_is_near(aws: Aws) -> None:
@@ -833,12 +836,12 @@ def test_a_pause_is_not_begun_when_its_end_is_near(aws: Aws) -> None:
     aws.schedule_made(START + timedelta(seconds=60))
     moments = iter([0.0, 50.0])
     pause_of(aws, lambda: START + timedelta(seconds=next(moments)))(SMTP, opened(clock))
-    assert aws.order == ["scheduler"]
+    assert aws.order == ["ssm", "scheduler"]
 
 
-@pytest.mark.parametrize("missing", ["JOBS_MAPPING_UUID", "JOBS_SCHEDULER_ROLE_ARN"])
+@pytest.mark.parametrize("missing", ["JOBS_MAPPING_PARAMETER", "JOBS_SCHEDULER_ROLE_ARN"])
 def test_a_workload_without_pause_has_none(aws: Aws, missing: str) -> None:
-    environment = {"JOBS_MAPPING_UUID": MAPPING, "JOBS_SCHEDULER_ROLE_ARN": ROLE}
+    environment = {"JOBS_MAPPING_PARAMETER": PARAMETER, "JOBS_SCHEDULER_ROLE_ARN": ROLE}
     del environment[missing]
     assert MappingPause.from_environment(aws.client, Clock().now, environment) is None
 

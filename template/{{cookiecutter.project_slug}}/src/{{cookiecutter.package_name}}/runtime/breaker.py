@@ -270,6 +270,10 @@ class Breakers:
             self._breakers[rule] = Breaker(self._app, rule, self._table, self._now, self._random, self._on_open)
         return self._breakers[rule]
 
+    def gate(self, run: str, receives_left: int | None = None) -> "Gate":
+        """The way of a run that names no dependency beforehand. Arguments as of ``open_gate``."""
+        return Gate(self, run, receives_left)
+
     def open_gate(
         self, dependencies: Iterable[str | Dependency], run: str, receives_left: int | None = None
     ) -> "Gate | Defer":
@@ -343,24 +347,30 @@ class Gate:
             raise
         breaker.succeeded(admission)
 
-    def ended(self, error: BaseException | None) -> BaseException | None:
-        """What a run raised (None: it succeeded) says about the dependencies its class names, as far as no ``guard``
-        said it already. If it names several, nobody knows which of them an error is about, unless ``counts`` does.
+    def succeeded(self) -> None:
+        """The run came to its end: so the dependencies that its class names are well, as far as no ``guard`` told."""
+        for name, breaker in self._untold():
+            breaker.succeeded(self._admissions[name])
+
+    def failed(self, error: BaseException) -> BaseException:
+        """What a run raised may mean that a dependency that its class names is down, as far as no ``guard`` told. If it
+        names several, nobody knows which of them an error is about, unless ``counts`` does.
 
         Returns:
-            ``error``, or a Defer in its place if the circuit is not closed.
+            ``error``, or a Defer in its place, as ``guard`` raises it.
         """
         result = error
-        for name, breaker in self._declared.items():
-            admission = self._admissions.get(name)
-            if name in self._reported or admission is None:
-                continue
-            self._reported.add(name)
-            if error is None:
-                breaker.succeeded(admission)
-            elif breaker.counts(error) and (len(self._declared) == 1 or breaker.rule.counts is not None):
-                result = self._failed(breaker, admission) or result
+        for name, breaker in self._untold():
+            if breaker.counts(error) and (len(self._declared) == 1 or breaker.rule.counts is not None):
+                result = self._failed(breaker, self._admissions[name]) or result
         return result
+
+    def _untold(self) -> list[tuple[str, Breaker]]:
+        return [
+            (name, breaker)
+            for name, breaker in self._declared.items()
+            if name in self._admissions and name not in self._reported
+        ]
 
     def _may_go_on(self, breaker: Breaker) -> bool:
         """A run that was let through as a probe or in the ramp goes on, unless the circuit has opened again since."""

@@ -28,12 +28,13 @@ class MappingPause:
     in between leaves a mapping that works. The schedule's name follows from the time at which it runs, so that a second
     call makes no second one, and it deletes itself.
 
-    Two API calls each time a circuit opens or its probe fails. Needs ``scheduler:CreateSchedule`` in the group,
-    ``iam:PassRole`` for the role, and ``lambda:UpdateEventSourceMapping`` on the mapping, for the function and for the
-    role.
+    Two API calls each time a circuit opens or its probe fails, and one more the first time. Needs
+    ``ssm:GetParameter`` for the parameter, ``scheduler:CreateSchedule`` in the group, ``iam:PassRole`` for the role and
+    ``lambda:UpdateEventSourceMapping`` on the mapping, for the function and for the role.
 
     Args:
-        mapping: UUID of the mapping.
+        parameter: name of the Systems Manager parameter that holds the UUID of the mapping. The function's environment
+            cannot hold it: a mapping is made after its function.
         role_arn: what the schedule acts as.
         group: the schedule group.
         client: returns the boto3 client of a service.
@@ -41,10 +42,11 @@ class MappingPause:
     """
 
     def __init__(
-        self, mapping: str, role_arn: str, group: str, client: Callable[[str], Any], now: Callable[[], datetime]
+        self, parameter: str, role_arn: str, group: str, client: Callable[[str], Any], now: Callable[[], datetime]
     ) -> None:
-        self._mapping, self._role_arn, self._group = mapping, role_arn, group
+        self._parameter, self._role_arn, self._group = parameter, role_arn, group
         self._client, self._now = client, now
+        self._uuid = ""
 
     @classmethod
     def from_environment(
@@ -52,10 +54,10 @@ class MappingPause:
     ) -> "MappingPause | None":
         """From what the stack sets for a workload with ``pause_on_open``; None without it."""
         env = os.environ if environ is None else environ
-        mapping, role_arn = env.get("JOBS_MAPPING_UUID", ""), env.get("JOBS_SCHEDULER_ROLE_ARN", "")
-        if not mapping or not role_arn:
+        parameter, role_arn = env.get("JOBS_MAPPING_PARAMETER", ""), env.get("JOBS_SCHEDULER_ROLE_ARN", "")
+        if not parameter or not role_arn:
             return None
-        return cls(mapping, role_arn, env.get("JOBS_SCHEDULE_GROUP") or "default", client, now)
+        return cls(parameter, role_arn, env.get("JOBS_SCHEDULE_GROUP") or "default", client, now)
 
     def __call__(self, dependency: Dependency, state: State) -> None:  # noqa: ARG002
         """Pause until the next probe or for ``SHORTEST_PAUSE``, whichever is later, to the full minute.
@@ -65,18 +67,25 @@ class MappingPause:
         """
         probe_at = datetime.fromtimestamp(state.next_at / 1000, UTC)
         resume_at = _full_minute(max(probe_at, self._now() + SHORTEST_PAUSE))
-        self._schedule(resume_at)
+        mapping = self._mapping()
+        self._schedule(mapping, resume_at)
         if self._now() <= resume_at - LATEST_START:
-            self._client("lambda").update_event_source_mapping(UUID=self._mapping, Enabled=False)
+            self._client("lambda").update_event_source_mapping(UUID=mapping, Enabled=False)
 
-    def _schedule(self, resume_at: datetime) -> None:
+    def _mapping(self) -> str:
+        if not self._uuid:
+            answer = self._client("ssm").get_parameter(Name=self._parameter)
+            self._uuid = answer["Parameter"]["Value"]
+        return self._uuid
+
+    def _schedule(self, mapping: str, resume_at: datetime) -> None:
         scheduler = self._client("scheduler")
         partition = self._role_arn.split(":")[1]
         # A universal target takes the parameter names of the Java SDK: Uuid, where the API itself says UUID.
-        resume = to_json({"Uuid": self._mapping, "Enabled": True}).decode()
+        resume = to_json({"Uuid": mapping, "Enabled": True}).decode()
         try:
             scheduler.create_schedule(
-                Name=f"resume-{self._mapping}-{int(resume_at.timestamp())}",
+                Name=f"resume-{mapping}-{int(resume_at.timestamp())}",
                 GroupName=self._group,
                 ScheduleExpression=f"at({resume_at:%Y-%m-%dT%H:%M:%S})",
                 ScheduleExpressionTimezone="UTC",
