@@ -92,6 +92,28 @@ def test_async_jobs_share_one_loop_over_warm_invocations(consumer: Consumer) -> 
     assert len(loops) == 1
 
 
+def test_what_an_async_job_leaves_behind_ends_with_it() -> None:
+    left: list[asyncio.Task[None]] = []
+    journal: list[str] = []
+
+    async def careful() -> None:
+        try:
+            await asyncio.sleep(20)
+        finally:
+            journal.append("cleaned")
+
+    async def careless() -> str:
+        left.append(asyncio.ensure_future(careful()))
+        await asyncio.sleep(0)
+        return "done"
+
+    started = time.monotonic()
+    assert execute(careless, None) == "done"
+    assert time.monotonic() - started < 10
+    assert left[0].cancelled()
+    assert journal == ["cleaned"]
+
+
 def test_inside_a_running_loop_async_jobs_still_run(consumer: Consumer) -> None:
     handler = consumer.handler(job_of(lambda args, ctx: answer()))
 
