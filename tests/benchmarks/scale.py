@@ -17,4 +17,4 @@ class Scale:
 
 
 FULL = Scale(process_rounds=21, warm_rounds=31, types=(15, 280, 10_000))
-QUICK = Scale(process_rounds=3, warm_rounds=3, types=(15, 40, 80))
+QUICK = Scale(process_rounds=1, warm_rounds=2, types=(15, 20, 30))

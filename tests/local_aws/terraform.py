@@ -28,7 +28,7 @@ LOCAL_PROVIDER = """\
   max_retries                 = 1
 """
 
-COPIED = shutil.ignore_patterns(".terraform", ".terraform.lock.hcl", "*.tfstate*", "__pycache__")
+COPIED = shutil.ignore_patterns("tests", ".terraform", ".terraform.lock.hcl", "*.tfstate*", "__pycache__")
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """Settings of the property tests, and the consumer that most tests talk to."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,12 @@ from .helpers import NOW, Aws, app_of, failures, invocation, lines_of
 # The same examples on every machine and in every run; no deadline, since the machine may be busy.
 settings.register_profile("runtime", max_examples=60, deadline=None, derandomize=True, database=None)
 settings.load_profile("runtime")
+
+
+@pytest.fixture(autouse=True)
+def settling_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits count from the outcome: with a clock that stands still, a busy machine does not shorten them."""
+    monkeypatch.setattr("runtime.settlement.time", SimpleNamespace(monotonic=lambda: 100.0))
 
 
 @pytest.fixture

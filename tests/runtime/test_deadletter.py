@@ -103,6 +103,12 @@ def test_more_than_ten_attributes_give_way_routing_last() -> None:
     assert list(kept) == ["job", "workload", *(f"x{number:02}" for number in range(7)), "dead"]
 
 
+def test_a_body_is_measured_in_bytes() -> None:
+    note = size(letter_of(""))
+    assert "dead" in letter_of("中" * 100, limit=300 + note)["MessageAttributes"]
+    assert letter_of("中" * 100, limit=300 + note - 1)["MessageAttributes"] == {}
+
+
 def test_what_gives_way_first() -> None:
     """The error's text, then the other attributes, then routing and reason."""
     error = Failure("ValueError", "m" * 400)

@@ -213,6 +213,22 @@ def test_without_a_topic_the_missing_variable_is_named(
         publisher(aws, **fields).enqueue(job, Work(label="a"))
 
 
+@pytest.mark.parametrize("option", ["tenant", "job_id"])
+@pytest.mark.parametrize("value", ["", "Müller GmbH", "a b", "請求", "tab\t", "i" * 129, 7])
+def test_an_id_that_sqs_would_refuse_is_refused_before(aws: Aws, option: str, value: Any) -> None:
+    with pytest.raises(PublishError, match=f"'probe': {option} .* is not a text of 1 to 128 letters, digits"):
+        publisher(aws).enqueue(PROBE, Work(), **{option: value})
+    assert aws.calls == []
+
+
+def test_ids_that_differ_at_their_end_only_stay_different(aws: Aws) -> None:
+    ids = [f"invoice:2026-11-01T01:30:00+01:00:{'0' * 36}/#%:{end}" for end in "ab"]
+    for job_id in ids:
+        publisher(aws).enqueue(GROUPED, Work(label="g"), job_id=job_id)
+    sent = [call["PublishBatchRequestEntries"][0]["MessageDeduplicationId"] for call in aws.of("publish_batch")]
+    assert sent == ids
+
+
 @pytest.mark.parametrize(
     ("options", "field"),
     [({"tenant": "t" * 129}, "tenant"), ({"correlation": "c" * 257}, "correlation"), ({"job_id": "i" * 129}, "id")],
@@ -396,7 +412,7 @@ def test_the_calls_are_what_botocore_expects() -> None:
                 "Successful": [{"Id": "0", "MessageId": "m", "SequenceNumber": "1"}],
                 "Failed": [{"Id": "1", "Code": "Slow", "SenderFault": False}],
             },
-            {"TopicArn": "arn:aws:sns:eu-west-1:123456789012:shop-jobs.fifo", "PublishBatchRequestEntries": ANY},
+            {"TopicArn": "arn:aws:sns:eu-west-1:123456789012:shop-jobs", "PublishBatchRequestEntries": ANY},
         )
         topic.add_client_error("publish_batch", "Throttled", "slower", 400)
         queue.add_response(
@@ -405,7 +421,7 @@ def test_the_calls_are_what_botocore_expects() -> None:
             {"QueueUrl": QUEUE_URL, "Entries": ANY},
         )
         subject = publisher({"sns": sns, "sqs": sqs}.get)
-        results = subject.enqueue_many(GROUPED, [Work(label="a"), Work(label="b")])
+        results = subject.enqueue_many(PROBE, works(2), tenant="acme")
         assert [(result.ok, result.error_code) for result in results] == [(True, ""), (False, "Throttled")]
         assert subject.enqueue(PROBE, Work(), delay=seconds(5)).ok
         topic.assert_no_pending_responses()

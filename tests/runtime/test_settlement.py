@@ -1,8 +1,10 @@
 """Carrying outcomes out on SQS: the side message first, then the acknowledgement, and nothing lost when SQS fails."""
 
 import json
+import math
 from contextlib import suppress
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -51,30 +53,30 @@ def test_a_ledger_that_keeps_parked_jobs_needs_no_copy(aws: Aws) -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.RETRY, Kind.DEFER])
-@pytest.mark.parametrize("delay", [None, seconds(0), seconds(90), MAX_WAIT])
+@pytest.mark.parametrize("delay", [None, seconds(0), seconds(0.2), seconds(90), MAX_WAIT])
 def test_what_comes_again_waits_by_visibility(aws: Aws, kind: Kind, delay: timedelta | None) -> None:
     setting = Setting(aws)
-    expected = delay.total_seconds() if delay else 0
-    assert setting.settle(kind, delay) == expected
+    assert setting.settle(kind, delay) == (delay.total_seconds() if delay else 0)
     assert aws.calls == []  # one call for the whole batch, at its end
     setting.settlement.flush()
     (call,) = aws.of("change_message_visibility_batch")
     assert call["QueueUrl"] == QUEUE_URL
-    assert call["Entries"] == [{"Id": "0", "ReceiptHandle": "h-1", "VisibilityTimeout": expected}]
+    assert call["Entries"] == [
+        {"Id": "0", "ReceiptHandle": "h-1", "VisibilityTimeout": math.ceil(delay.total_seconds()) if delay else 0}
+    ]
 
 
 def test_a_wait_counts_from_the_outcome_and_not_from_the_end_of_the_batch(
     aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [100.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("runtime.settlement.time", SimpleNamespace(monotonic=lambda: clock[0]))
     setting = Setting(aws)
     setting.settle(Kind.RETRY, seconds(90))
     setting.settle(Kind.RETRY, seconds(5))
     setting.settlement.wait(delivery(), MAX_VISIBILITY + 500)
     clock[0] += 30
     setting.settlement.flush()
-    monkeypatch.undo()
     (call,) = aws.of("change_message_visibility_batch")
     assert [entry["VisibilityTimeout"] for entry in call["Entries"]] == [60, 0, MAX_VISIBILITY]
 

@@ -18,11 +18,11 @@ from .rounds import interleaved
 MESSAGES = 3_000
 
 
-def dispatch(package: str, types: int) -> Callable[[], float]:
-    """Decode, find the class, validate its payload: of messages over all types, each met before."""
+def dispatch(package: str, arriving: int) -> Callable[[], float]:
+    """Decode, find the class, validate its payload: of messages spread over so many types, each met before."""
     decode: Any = import_module(f"{package}.runtime.envelope").decode
     registry: Any = import_module(f"{package}.app").app.registry
-    chosen = random.Random(1).choices(range(types), k=MESSAGES)
+    chosen = random.Random(1).choices(range(arriving), k=MESSAGES)
     bodies = [body(job_name(number), number) for number in chosen]
 
     def once() -> float:
@@ -63,7 +63,11 @@ def main(few: str, few_count: str, many: str, many_count: str, rounds: str, resu
     few_types, many_types = int(few_count), int(many_count)
     memory = {name: unused_bytes(name) for name in (few, many)}
     unknown = {name: unknown_text(name) for name in (few, many)}
-    sides = {"few": dispatch(few, few_types), "many": dispatch(many, many_types)}
+    sides = {
+        "few": dispatch(few, few_types),
+        "many": dispatch(many, many_types),
+        "few of many": dispatch(many, few_types),
+    }
     answer = {
         "samples": interleaved(sides, int(rounds)),
         "unknown_chars": unknown[many],

@@ -5,12 +5,13 @@ import sys
 
 from ministack import app
 
-from tests.local_aws.shim import alarms, function_python, move_tasks, queue_metrics
+from tests.local_aws.shim import alarms, function_output, function_python, move_tasks, queue_metrics
 
 
 def main() -> None:
     gaps = {
         "alarms": alarms.install,
+        "function_output": function_output.install,
         "function_python": function_python.install,
         "move_tasks": move_tasks.install,
         "queue_metrics": queue_metrics.install,

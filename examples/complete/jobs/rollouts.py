@@ -1,0 +1,46 @@
+"""Rollout: bring a change to an account step by step. FIFO: within one account the steps keep their order, accounts do not wait for each other."""
+
+from datetime import timedelta
+from urllib.error import HTTPError
+
+from pydantic import BaseModel, Field, HttpUrl
+
+from ..runtime import Job, JobContext, Permanent, linear
+from .web import send
+
+
+class Step(BaseModel):
+    account: str
+    api: HttpUrl  # of the account's installation
+    change: str
+    number: int = Field(ge=1)
+
+
+class AccountLocked(Exception):
+    """Somebody works on the account: wait, and let the later steps wait too."""
+
+
+class StepRefused(Exception):
+    """The installation says that this step can never be applied to it."""
+
+
+class ApplyStep(Job[Step, None]):
+    name = "rollouts.step.apply"
+    workload = "rollouts"
+    group = staticmethod(lambda step: step.account)  # the order within one group is kept
+    retry = linear(step=timedelta(seconds=2), max_attempts=5)
+    on = {
+        AccountLocked: linear(step=timedelta(seconds=1), max_attempts=20),
+        StepRefused: Permanent("step_refused"),
+    }
+    log_fields = ("account", "number")
+
+    def run(self, args: Step, ctx: JobContext) -> None:
+        try:
+            send("POST", f"{args.api}/steps/{args.number}", {"change": args.change}, key=ctx.job_id)
+        except HTTPError as error:
+            if error.code == 423:
+                raise AccountLocked(args.account) from error
+            if error.code == 422:
+                raise StepRefused(f"{args.account} step {args.number}") from error
+            raise

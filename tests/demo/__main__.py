@@ -1,0 +1,234 @@
+"""python -m tests.demo [--stop]: see `make demo` and the README. KEEP=1 in the environment leaves everything up at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from tests.local_aws import deploy, engine, project
+from tests.local_aws.paths import EXAMPLES, REPOSITORY
+from tests.local_aws.process import Supervised, clean_environment, clean_exit_on_sigterm
+from tests.local_aws.stack import DeadLetter, Stack, wait_for
+
+from . import kept, mix
+from .screen import Screen
+from .tally import Tally
+
+SETTLED_WITHIN_SECONDS = 180
+ANSWERS = {"project_name": "Acme Jobs", "package_name": "acme_jobs", "first_workload": "calendar"}
+
+
+def main(arguments: list[str]) -> int:
+    if arguments == ["--stop"]:
+        print("stopped" if kept.stop() else "no demo was left up")
+        return 0
+    if os.environ.get("JOBS_TEST_ENDPOINT"):
+        print("The demo's jobs call servers on this machine's loopback, so it needs the local AWS: unset JOBS_TEST_ENDPOINT.")
+        return 2
+    if not deploy.is_available():
+        print("The demo applies real Terraform, which is not on PATH: install Terraform 1.9 or newer.")
+        return 2
+    keep = os.environ.get("KEEP", "") not in ("", "0")
+    kept.stop()  # a demo left up earlier would take the processor from this one
+    screen = Screen()
+    folder = Path(tempfile.mkdtemp(prefix="background-jobs-demo-"))
+    with clean_exit_on_sigterm(), contextlib.ExitStack() as stack:
+        left_up = False
+
+        def clean_up() -> None:
+            if not left_up:
+                shutil.rmtree(folder, ignore_errors=True)
+
+        stack.callback(clean_up)
+        stage = Stage(screen, folder, stack, keep=keep)
+        deployed = stage.set_up()
+        tally = play(screen, deployed, stage.servers)
+        accounted = summarise(screen, deployed, tally, stage.effects())
+        if keep:
+            left_up = True
+            stack.pop_all()  # nothing is stopped
+            kept.remember(folder, deployed.aws.endpoint or "", stage.pids)
+            how_to_look_around(screen, deployed)
+        return 0 if accounted else 1
+
+
+class Stage:
+    """Everything the demo starts."""
+
+    def __init__(self, screen: Screen, folder: Path, stack: contextlib.ExitStack, *, keep: bool) -> None:
+        self.screen, self.folder, self.stack, self.keep = screen, folder, stack, keep
+        self.pids: list[int] = []
+        self.servers = ""
+
+    def set_up(self) -> Stack:
+        screen, folder = self.screen, self.folder
+        screen.say("Background jobs, end to end, on a local AWS. No account is needed and nothing leaves this machine.")
+        with screen.step("Start the local AWS and the servers that the jobs talk to"):
+            (folder / "aws").mkdir()
+            aws, process = engine.start(folder / "aws", detached=self.keep)
+            self._own(process)
+            self.servers = self._start_servers()
+        with screen.step("Generate a consumer with cookiecutter, give it four job files"):
+            consumer = project.generate(folder / "consumer", ANSWERS)
+            consumer.use_jobs(EXAMPLES / "complete" / "jobs")
+        with screen.step("Package it as a Lambda zip"):
+            artifact = consumer.package_for(aws.python, folder / "lambda.zip")
+        screen.say(f"     {artifact.with_suffix('.log').read_text().strip().replace(str(folder), '…')}")
+        deployed = deploy.prepare("complete", folder / "terraform", aws, consumer, artifact, name="acme")
+        with screen.step("terraform init"):
+            deployed.terraform.init()
+        with screen.step(
+            "terraform apply (the AWS provider waits 25 s after each queue, as it does on AWS)",
+            lambda: _progress_of(deployed.terraform.log),
+        ):
+            deployed.terraform.apply()
+        deployed.refresh()
+        return deployed
+
+    def effects(self) -> list[dict[str, str]]:
+        """What the jobs have done to the outside world, in order."""
+        with urllib.request.urlopen(f"{self.servers}/effects", timeout=10) as answer:
+            found: list[dict[str, str]] = json.load(answer)
+        return found
+
+    def _start_servers(self) -> str:
+        port_file = self.folder / "servers.port"
+        process = Supervised(
+            [sys.executable, "-m", "tests.demo.receiver", str(port_file)],
+            env=clean_environment({}),
+            cwd=REPOSITORY,
+            output=self.folder / "servers.log",
+            detached=self.keep,
+        )
+        self._own(process)
+        wait_for(port_file.exists, timeout=20, what="the servers start", pause=0.05)
+        return f"http://127.0.0.1:{port_file.read_text()}"
+
+    def _own(self, process: Supervised) -> None:
+        self.pids.append(process.pid)
+        self.stack.enter_context(process)
+
+
+def play(screen: Screen, stack: Stack, servers: str) -> Tally:
+    """Publish everything and watch until nothing is open any more."""
+    tally = Tally()
+    screen.say()
+    with screen.table() as show:
+
+        def look() -> None:
+            tally.lines = stack.log_lines()
+            tally.letters = stack.dead_letters()
+            tally.depths = {name: stack.depth(name) for name in stack.workloads}
+            show(tally.rows())
+
+        for order in mix.orders(servers):
+            results = stack.publish([order.request])[0]
+            refused = [result.error for result in results if not result.ok]
+            if refused:
+                raise RuntimeError(f"{len(refused)} jobs were not accepted: {refused[0]}")
+            tally.add_jobs(order.workload, [result.id for result in results])
+            look()
+        for workload, bodies in mix.MALFORMED.items():
+            for number, body in enumerate(bodies):
+                if number % 2:
+                    stack.send_raw(workload, body)
+                else:
+                    stack.publish_raw(workload, body)
+                tally.add_body(workload, body)
+        deadline = time.monotonic() + SETTLED_WITHIN_SECONDS
+        while tally.unsettled() and time.monotonic() < deadline:
+            look()
+            time.sleep(0.5)
+        look()
+    if not screen.console.is_terminal:
+        screen.final(tally.rows())
+    return tally
+
+
+def summarise(screen: Screen, stack: Stack, tally: Tally, effects: list[dict[str, str]]) -> bool:
+    """Account for every job; True if none is missing."""
+    unsettled = tally.unsettled()
+    screen.say()
+    screen.say(f"Published: {len(tally.jobs)} jobs and {len(tally.bodies)} bodies that are no jobs. What became of them:")
+    for end, count in sorted(tally.ends().items()):
+        screen.say(f"  {count:>4}  {end}")
+    killed = _killed(stack)
+    again = tally.ran_again()
+    screen.say(f"Processes killed in the middle of a job: {killed}. Finished jobs that were run again: {len(again)}.")
+    screen.say(_order_report(effects))
+    letter = next((letter for letter in tally.letters if letter.note.get("reason") == "endpoint_gone"), None)
+    if letter is not None:
+        _show_letter(screen, letter)
+    if unsettled:
+        screen.say(f"UNACCOUNTED FOR: {len(unsettled)}")
+        for key in sorted(unsettled):
+            screen.say(f"  {key!r}: {tally.outcomes().get(key, 'no trace')}")
+        return False
+    minutes, seconds = divmod(time.monotonic() - screen.started, 60)
+    screen.say(f"\nEvery job is accounted for. The demo took {minutes:.0f} min {seconds:.0f} s.")
+    return True
+
+
+def how_to_look_around(screen: Screen, stack: Stack) -> None:
+    settings = stack.aws.settings
+    webhooks = stack.workloads["webhooks"]
+    screen.say("\nLeft up, as KEEP=1 asks. To look around, in this shell:\n")
+    for name, value in settings.items():
+        screen.say(f"  export {name}={value}")
+    screen.say("\nwith the AWS CLI, if you have it:\n")
+    screen.say("  aws sqs list-queues")
+    screen.say(f"  aws logs tail {webhooks['log_group_name']}")
+    screen.say(f"  aws sqs receive-message --message-attribute-names All --queue-url {webhooks['dlq']['url']}")
+    screen.say("\nor with boto3:\n")
+    python = f'"{sys.executable}"'
+    url = webhooks["dlq"]["url"]
+    screen.say(
+        f"  {python} -c 'import boto3; print(boto3.client(\"sqs\").receive_message("
+        f'QueueUrl="{url}", MessageAttributeNames=["All"])["Messages"][0])\''
+    )
+    screen.say(f"\nTerraform: cd {stack.terraform.folder} (variables: see local.auto.tfvars.json there)")
+    variables = stack.terraform.folder / "local.auto.tfvars.json"
+    variables.write_text(json.dumps(dict(stack.terraform.variables), indent=2))
+    screen.say(f'Stop it: cd "{REPOSITORY}" && {python} -m tests.demo --stop')
+
+
+def _progress_of(log: Path) -> str:
+    text = log.read_text(errors="replace") if log.exists() else ""
+    planned = re.search(r"Plan: (\d+) to add", text)
+    return f"{text.count('Creation complete')} of {planned[1]} resources" if planned else ""
+
+
+def _killed(stack: Stack) -> int:
+    """MiniStack writes what it knows of a dead process into the function's log; jobs leave no line of their own then."""
+    return sum("Worker process died" in line for name in stack.workloads for line in stack.raw_log(name))
+
+
+def _order_report(effects: list[dict[str, str]]) -> str:
+    steps: dict[str, list[str]] = {}
+    for effect in effects:
+        if effect["kind"] == "accounts":
+            steps.setdefault(effect["name"], []).append(effect["detail"])
+    kept_order = sum(done == sorted(done) for done in steps.values())
+    return f"Rollout steps arrived in their order in {kept_order} of {len(steps)} accounts."
+
+
+def _show_letter(screen: Screen, letter: DeadLetter) -> None:
+    screen.say(f"\nOne dead letter, from the queue of {letter.workload}:")
+    body: dict[str, Any] = json.loads(letter.body)
+    screen.say(f"  job      {body['job']} {body['id']}")
+    screen.say(f"  payload  {json.dumps(body['payload'])}")
+    for name, value in letter.note.items():
+        screen.say(f"  {name:<13}{value}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
