@@ -7,12 +7,13 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 import pytest
-from runtime import Job, JobContext, Park, Permanent, Retry, fixed
+from runtime import Job, JobContext, Park, Permanent, Retry, fixed, records
 from runtime.delivery import Delivery
 from runtime.effects import MAX_OPERATIONS, LedgerRequiredError
 from runtime.execute import JobTimeout
 from runtime.ledger import LostClaimError
 from runtime.outcome import Kind, Outcome
+from runtime.records import Cancelled
 
 from .model.bench import Bench, Nothing
 
@@ -196,6 +197,19 @@ def test_they_are_swept_even_if_the_job_itself_could_be_dropped_by_now(bench: Be
     assert len(bench.published) == 1
 
 
+def test_a_late_job_is_dropped_only_if_nobody_is_still_at_it(bench: Bench, acting: type[Acting]) -> None:
+    acting.regenerable = True
+    story = Story(bench, acting, expires_at=bench.time + timedelta(minutes=1))
+
+    def act(ctx: JobContext) -> None:
+        bench.wait(minutes=3)
+        assert bench.handle(acting, story.message).outcome == Outcome(Kind.DISCARDED, "expired")
+        commit(ctx)
+
+    assert story.run(act).kind is Kind.LOST
+    assert (bench.table.others, bench.published) == ([], [])
+
+
 def test_an_outbox_is_cleared_by_whoever_published_it_only(bench: Bench, story: Story) -> None:
     """A worker stands still after publishing; meanwhile the key is used again."""
     bench.refuse_to_publish = True
@@ -284,6 +298,14 @@ def test_nor_after_a_redrive(bench: Bench, story: Story, how: str) -> None:
 def test_an_effect_that_was_begun_by_a_worker_that_died_is_unknown(bench: Bench, story: Story) -> None:
     claim = bench.claim(story.message)
     bench.ledger.mark_effect(claim, "charge", "begun")
+    bench.wait(minutes=3)
+    assert story.run() == Outcome(Kind.PARKED, "effect_unknown: charge")
+
+
+def test_a_cancelled_job_whose_effect_is_unknown_is_not_swept_under_the_carpet(bench: Bench, story: Story) -> None:
+    claim = bench.claim(story.message)
+    bench.ledger.mark_effect(claim, "charge", "begun")
+    assert records.cancel(bench.table, claim.ref, bench.time) is Cancelled.ASKED
     bench.wait(minutes=3)
     assert story.run() == Outcome(Kind.PARKED, "effect_unknown: charge")
 

@@ -329,6 +329,12 @@ def test_only_a_higher_generation_brings_back_what_is_parked_or_discarded(bench:
     assert bench.claim(bench.message(generation=1)).attempt == 1
 
 
+def test_what_was_dropped_does_not_stand_in_the_way_of_a_newer_one(bench: Bench) -> None:
+    bench.end(bench.message(key="k", id="1"), Outcome(Kind.DISCARDED, "expired"))
+    bench.end(bench.message(key="k", id="2"), Outcome(Kind.DISCARDED, "cancelled"))
+    assert bench.acquire(bench.message(key="k", id="3")).kind is Kind.DISCARDED
+
+
 def test_what_is_parked_is_kept_whole_and_without_limit_of_time(bench: Bench) -> None:
     message = bench.message(payload={"amount": 5})
     bench.end(message, PARKED)
@@ -337,6 +343,14 @@ def test_what_is_parked_is_kept_whole_and_without_limit_of_time(bench: Bench) ->
     assert "ttl" not in bench.item
     bench.wait(days=400)
     assert bench.acquire(bench.message(payload={"amount": 5})).kind is Kind.DUPLICATE
+
+
+def test_a_redrive_of_another_job_does_not_throw_away_a_parked_one_of_the_same_key(bench: Bench) -> None:
+    bench.end(bench.message(key="k", id="1"), PARKED)
+    other = bench.message(key="k", id="2", payload={"amount": 2}, generation=1)
+    assert bench.acquire(other).reason == "key_conflict"
+    mended = bench.message(key="k", id="1", payload={"amount": 3}, generation=1)  # released with its payload corrected
+    assert bench.claim(mended).attempt == 1
 
 
 @pytest.mark.parametrize("outcome", [None, RETRY, DONE], ids=["running", "retrying", "done"])
@@ -349,6 +363,23 @@ def test_another_payload_under_the_same_key_is_a_conflict(bench: Bench, outcome:
     bench.wait(minutes=5)
     conflict = bench.acquire(second)
     assert (conflict.kind, conflict.reason) == (Kind.DEAD, "key_conflict")
+
+
+def test_a_job_keeps_its_record_under_a_new_name(bench: Bench) -> None:
+    runs: list[str] = []
+
+    class Renamed(Job[Nothing, None]):
+        name = "new"
+        aliases = ("old",)
+        key = "account"
+
+        def run(self, args: Nothing, ctx: JobContext) -> None:
+            runs.append(ctx.job_id)
+
+    engine = bench.engine(Renamed)
+    for job_id, name in (("1", "old"), ("2", "new")):
+        engine.handle(bench.message(name, id=job_id, key="a", payload={"account": "a"}))
+    assert runs == ["1"]
 
 
 def test_the_order_of_a_payloads_fields_makes_no_difference(bench: Bench) -> None:

@@ -70,7 +70,7 @@ class Shelf(Registry):
     """The jobs given, without a package."""
 
     def __init__(self, jobs: Sequence[JobClass]) -> None:
-        self._jobs = {job.name: job for job in jobs}
+        self._jobs = {name: job for job in jobs for name in (job.name, *job.aliases)}
 
     def find(self, name: str) -> JobClass | None:
         return self._jobs.get(name)
