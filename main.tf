@@ -18,6 +18,35 @@ locals {
   queue_statements = length(local.publisher_accounts) == 0 ? {} : {
     PublisherAccounts = { aws = local.publisher_accounts, actions = ["sqs:SendMessage"] }
   }
+
+  # Records belong to the stack, not to the project that publishes or runs a job: both sides must compute the same key.
+  app = { environment = { JOBS_APP = var.name }, statements = [] }
+
+  consumer_access = merge(
+    { for table in module.job_state : "job_state" => table.access },
+    { for table in module.job_state : "app" => local.app },
+    { for claims in module.claim_check : "claim_check" => claims.consumer_access },
+  )
+
+  publisher_access = concat(
+    [for table in module.job_state : table.access],
+    [for table in module.job_state : local.app],
+    [for claims in module.claim_check : claims.publisher_access],
+  )
+  publisher_environment = merge(
+    { for name, value in { JOBS_DELAY_MACHINES = jsonencode({ for key, delay in module.delay : key => delay.state_machine.arn }) } : name => value if length(module.delay) > 0 },
+    merge([for access in local.publisher_access : access.environment]...),
+  )
+  # A policy may have a statement id once: the machines' statements become one each.
+  publisher_granted = {
+    for s in flatten([for access in concat(local.publisher_access, values(module.delay)[*].access) : access.statements]) : s.sid => s...
+  }
+  publisher_statements = [
+    for sid, granted in local.publisher_granted : merge(
+      { Sid = sid, Effect = "Allow", Action = granted[0].actions, Resource = distinct(flatten(granted[*].resources)) },
+      { for name, value in { Condition = granted[0].conditions } : name => value if length(value) > 0 },
+    )
+  ]
 }
 
 # Both topics always exist, so that adding or removing a workload touches nothing but that workload.
@@ -60,6 +89,42 @@ module "queue" {
   tags              = var.tags
 }
 
+module "job_state" {
+  source = "./modules/job-state"
+  count  = var.job_state == null ? 0 : 1
+
+  name                = module.names.table
+  deletion_protection = var.job_state.deletion_protection
+  kms_key             = var.kms_key
+  tags                = var.tags
+}
+
+module "claim_check" {
+  source = "./modules/claim-check"
+  count  = var.claim_check == null ? 0 : 1
+
+  name                      = module.names.claims
+  bucket_name               = var.claim_check.bucket_name
+  message_retention_seconds = max(60, [for workload in values(var.workloads) : workload.queue.retention_seconds]...)
+  expire_days               = var.claim_check.expire_days
+  force_destroy             = var.claim_check.force_destroy
+  publishers                = local.publisher_accounts
+  kms_key                   = var.kms_key
+  tags                      = var.tags
+}
+
+module "delay" {
+  source   = "./modules/delay"
+  for_each = { for key, workload in var.workloads : key => workload if workload.delay }
+
+  name               = module.names.delays[each.key]
+  workload           = each.key
+  queue              = module.queue[each.key].queue
+  log_retention_days = each.value.lambda.log_retention_days
+  kms_key            = var.kms_key
+  tags               = var.tags
+}
+
 module "consumer" {
   source   = "./modules/lambda-consumer"
   for_each = var.workloads
@@ -79,7 +144,13 @@ module "consumer" {
     size           = each.value.queue.batch_size
     window_seconds = each.value.queue.batch_window_seconds
   }
-  enabled           = each.value.enabled
+  enabled = each.value.enabled
+  # A consumer knows the delay machine of its own workload alone: removing another one must not touch it.
+  access = merge(
+    local.consumer_access,
+    { for key in [each.key] : "delay" => module.delay[key].access if each.value.delay },
+  )
+  pause             = each.value.pause_on_open ? { resume_role_name = module.names.resumes[each.key] } : null
   service_name      = var.name
   metrics_namespace = var.metrics_namespace
   kms_key           = var.kms_key

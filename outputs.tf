@@ -9,6 +9,7 @@ output "workloads" {
       role                 = module.consumer[key].role
       log_group_name       = module.consumer[key].log_group_name
       event_source_mapping = module.consumer[key].event_source_mapping
+      delay_machine        = var.workloads[key].delay ? module.delay[key].state_machine : null
     }
   }
 }
@@ -23,15 +24,25 @@ output "fifo_topic" {
   value       = module.fifo_topic.topic
 }
 
+output "job_state" {
+  description = "The table of job records, or null."
+  value       = one(module.job_state[*].table)
+}
+
+output "claim_check" {
+  description = "The bucket of large payloads, or null."
+  value       = one(module.claim_check[*].bucket)
+}
+
 output "publisher" {
   description = "Everything a producer needs: environment variables, and an IAM policy document for its role."
   value = {
-    environment = {
+    environment = merge(local.publisher_environment, {
       JOBS_TOPIC_ARN         = module.topic.topic.arn
       JOBS_FIFO_TOPIC_ARN    = module.fifo_topic.topic.arn
       JOBS_MAX_MESSAGE_BYTES = "262144"
       JOBS_QUEUE_URLS        = jsonencode({ for key, queue in module.queue : key => queue.queue.url })
-    }
+    })
     policy_json = jsonencode({
       Version = "2012-10-17"
       Statement = concat(
@@ -54,6 +65,7 @@ output "publisher" {
           Action   = ["kms:Decrypt", "kms:GenerateDataKey"]
           Resource = var.kms_key.arn
         }],
+        local.publisher_statements,
       )
     })
   }
@@ -85,7 +97,7 @@ output "function_arns" {
 }
 
 output "kms_key_policy_statements" {
-  description = "Statements the key policy of `kms_key` needs, empty without a key: SNS delivers to encrypted queues, and publishers of other accounts use the key. Principals of this account are served by their IAM policies, which the key policy must admit (the default one does)."
+  description = "Statements the key policy of `kms_key` needs, empty without a key: SNS delivers to encrypted queues, failed delays are logged, and publishers of other accounts use the key. Principals of this account are served by their IAM policies, which the key policy must admit (the default one does)."
   value = [for statement in concat(
     [{
       Sid       = "AllowTopicsToUseKey"
@@ -104,8 +116,10 @@ output "kms_key_policy_statements" {
       Principal = { AWS = local.publisher_accounts }
       Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
       Resource  = "*"
-      # Only through the two services, never with the key itself.
-      Condition = { StringLike = { "kms:ViaService" = ["sns.*", "sqs.*"] } }
+      # Only through the services, never with the key itself.
+      Condition = { StringLike = { "kms:ViaService" = concat(["sns.*", "sqs.*"], [for claims in module.claim_check : "s3.*"]) } }
     }],
+    # The same for every machine of the account and region.
+    flatten([for key in slice(keys(module.delay), 0, min(1, length(module.delay))) : module.delay[key].kms_key_policy_statements]),
   ) : statement if var.kms_key != null]
 }

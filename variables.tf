@@ -47,6 +47,8 @@ variable "workloads" {
       }))
     }), {})
     reserved_concurrency = optional(number)
+    delay                = optional(bool, false)
+    pause_on_open        = optional(bool, false)
     queue = optional(object({
       max_receive_count          = optional(number, 10)
       retention_seconds          = optional(number, 345600)
@@ -135,8 +137,38 @@ variable "workloads" {
   }
 }
 
+variable "job_state" {
+  description = "The table of job records: what makes a job run once, and what parked jobs, status, cancelling, unique jobs and shared breakers live in. Null: no table, jobs may run twice."
+  type = object({
+    deletion_protection = optional(bool, true)
+  })
+  default = null
+
+  # The breaker that opens is a record.
+  validation {
+    condition     = var.job_state != null || !anytrue([for w in values(var.workloads) : w.pause_on_open])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": pause_on_open is true, but the stack has no job_state, in which breakers are kept. Set job_state = {}, or leave pause_on_open out." if w.pause_on_open])
+  }
+}
+
+variable "claim_check" {
+  description = "The bucket for payloads too large for a message. `expire_days` covers the longest queue retention, 14 days in a dead-letter queue and one day to redrive; what exceeds 29 days is how long a job with such a payload may be delayed. Null: no bucket, large jobs are refused when published."
+  type = object({
+    bucket_name   = optional(string)
+    expire_days   = optional(number, 30)
+    force_destroy = optional(bool, false)
+  })
+  default = null
+
+  # In whole days, with the 14 days of the dead-letter queue and one to redrive.
+  validation {
+    condition     = var.claim_check == null ? true : alltrue([for w in values(var.workloads) : var.claim_check.expire_days * 86400 >= w.queue.retention_seconds + 1209600 + 86400])
+    error_message = var.claim_check == null ? "" : join("\n", [for key, w in var.workloads : "Workload \"${key}\": claim_check.expire_days is ${var.claim_check.expire_days}, it must be at least ${ceil((w.queue.retention_seconds + 1209600 + 86400) / 86400)}: a message may be queue.retention_seconds ${w.queue.retention_seconds} in its queue and 14 days in the dead-letter queue, and needs its payload for a day more, to be redriven. Raise expire_days or lower the retention." if var.claim_check.expire_days * 86400 < w.queue.retention_seconds + 1209600 + 86400])
+  }
+}
+
 variable "kms_key" {
-  description = "Customer managed KMS key for all queues and topics, or null for SSE-SQS. Its key policy needs the statements of the output `kms_key_policy_statements`."
+  description = "Customer managed KMS key for all queues, topics, delay machines, the table and the bucket, or null for the services' own keys. Its key policy needs the statements of the output `kms_key_policy_statements`."
   type = object({
     arn = string
   })

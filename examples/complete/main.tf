@@ -15,6 +15,12 @@ module "jobs" {
   name                       = var.name
   account_concurrency_budget = 50
 
+  # Job records: a job runs once per key, can be asked for its status and cancelled; parked work is kept.
+  job_state = { deletion_protection = var.protected }
+
+  # Payloads above 256 KiB: 29 days cover queue, dead-letter queue and redrive, 31 more are for delayed jobs.
+  claim_check = { expire_days = 60, force_destroy = !var.protected }
+
   workloads = {
     # Propagate a changed appointment to the calendars of everyone invited: many small jobs, taken ten at a time.
     calendar = {
@@ -24,9 +30,12 @@ module "jobs" {
     }
 
     # Call customers' endpoints: slow and unreliable by nature, so it must not take capacity from the others.
+    # A customer that is down for hours is tried again tomorrow; while it is down, polling stops.
     webhooks = {
-      lambda  = merge(local.lambda, { log_retention_days = 90 })
-      ceiling = { max_concurrency = 10 }
+      lambda        = merge(local.lambda, { log_retention_days = 90 })
+      ceiling       = { max_concurrency = 10 }
+      delay         = true
+      pause_on_open = true
     }
 
     # Prepare the plan for a call that starts in a minute: one at a time, no waiting behind a batch; worthless when late.
@@ -37,8 +46,10 @@ module "jobs" {
     }
 
     # Roll a change out account by account: order matters within an account, so the queue is FIFO and the account is the group.
+    # A step may be set for next week.
     rollouts = {
       fifo    = true
+      delay   = true
       lambda  = local.lambda
       ceiling = { max_concurrency = 5 }
       queue   = { batch_size = 10 }

@@ -39,3 +39,9 @@ variable "timeout_seconds" {
   type        = number
   default     = 5
 }
+
+variable "protected" {
+  description = "Whether job records and payloads are protected against being destroyed with the stack. False is for trying this out."
+  type        = bool
+  default     = true
+}

@@ -70,6 +70,10 @@ resource "aws_iam_role_policy" "this" {
         ]
         Resource = "*" # the interfaces do not exist yet, and Lambda checks these permissions on "*"
       }],
+      flatten([for access in values(var.access) : [for s in access.statements : merge(
+        { Sid = s.sid, Effect = "Allow", Action = s.actions, Resource = s.resources },
+        { for name, value in { Condition = s.conditions } : name => value if length(value) > 0 },
+      )]]),
     )
   })
 }

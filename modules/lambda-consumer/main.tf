@@ -1,7 +1,7 @@
 locals {
   image = var.function.handler == null
 
-  environment = merge(var.function.environment, {
+  environment = merge(var.function.environment, merge(values(var.access)[*].environment...), local.pause_environment, {
     JOBS_WORKLOAD                = var.workload
     JOBS_QUEUE_URL               = var.queue.url
     JOBS_DLQ_URL                 = var.dlq.url

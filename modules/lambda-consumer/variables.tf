@@ -241,6 +241,39 @@ variable "kms_key" {
   default = null
 }
 
+variable "access" {
+  description = "What other modules of this collection give the function, keyed by a name of the caller's: the outputs `access` of modules/job-state and modules/delay, `consumer_access` of modules/claim-check. Environment variables and IAM statements."
+  type = map(object({
+    environment = map(string)
+    statements = list(object({
+      sid        = string
+      actions    = list(string)
+      resources  = list(string)
+      conditions = optional(map(map(string)), {})
+    }))
+  }))
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = alltrue(flatten([for a in values(var.access) : [for s in a.statements : !contains(s.resources, "*") && alltrue([for action in s.actions : !strcontains(action, "*")])]]))
+    error_message = "${var.name}: access may not hold the resource \"*\" nor a wildcard action: ${join(", ", [for key, a in var.access : key if anytrue([for s in a.statements : contains(s.resources, "*") || anytrue([for action in s.actions : strcontains(action, "*")])])])}. Name the resource; permissions of another kind belong into function.policy_arns."
+  }
+}
+
+variable "pause" {
+  description = "Whether the function may pause its own workload (switch its event source mapping off, and have a one-time schedule switch it on again), and the name of the role for the schedule. Null: it may not."
+  type = object({
+    resume_role_name = string
+  })
+  default = null
+
+  validation {
+    condition     = var.pause == null ? true : can(regex("^[A-Za-z0-9_-]{1,64}$", var.pause.resume_role_name)) && var.pause.resume_role_name != var.name
+    error_message = "${var.name}: pause.resume_role_name is \"${try(var.pause.resume_role_name, "")}\", it must have 1 to 64 letters, digits, hyphens and underscores (the limit of an IAM role) and differ from the function's own role. modules/names makes such a name."
+  }
+}
+
 variable "tags" {
   description = "Tags of the function, role, log group and mapping."
   type        = map(string)

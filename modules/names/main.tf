@@ -20,4 +20,16 @@ locals {
     for key, fixed in var.workloads : key =>
     fixed != null ? fixed : length(local.full[key]) <= local.max_length ? local.full[key] : local.short[key]
   }
+
+  # Names derived for roles, which have the limit of 64 too. The hash is of the name, so that a fixed name keeps them when its key is renamed.
+  derived = {
+    for suffix in ["delay", "resume"] : suffix => {
+      for key, name in local.names : key =>
+      length("${name}-${suffix}") <= local.max_length ? "${name}-${suffix}" : join("-", [
+        replace(substr(name, 0, local.head_length - length(suffix) - 1), "/-+$/", ""),
+        substr(sha256(name), 0, local.hash_length),
+        suffix,
+      ])
+    }
+  }
 }

@@ -6,7 +6,7 @@ from .model.mutants import MUTANTS, Mutant
 from .model.search import search
 
 SEEDS = ("north", "east", "south", "west")
-STEPS = 40_000  # of each seed
+STEPS = 60_000  # of each seed
 STEPS_UNTIL_CAUGHT = 300_000
 
 

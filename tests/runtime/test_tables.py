@@ -24,7 +24,7 @@ SETTINGS = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 # Every attribute has one type, as in the ledger. `state` and `owner` are reserved words of DynamoDB.
-texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=4) | st.sampled_from(["RUNNING", "DONE"])
+texts = st.text(st.characters(codec="utf-8"), max_size=4) | st.sampled_from(["RUNNING", "DONE"])
 numbers = st.integers(-3, 3) | st.integers(-(10**15), 10**15)
 lists = st.lists(texts, max_size=3)
 TYPES: dict[str, st.SearchStrategy[Any]] = {

@@ -75,3 +75,44 @@ run "rows_that_are_legal_must_plan" {
     error_message = "A fixed name is used, and the window counts."
   }
 }
+
+run "semantics_without_any_workload" {
+  command = plan
+
+  variables {
+    workloads   = {}
+    job_state   = {}
+    claim_check = { expire_days = 16 }
+  }
+
+  assert {
+    condition     = output.job_state.name == "shop-jobs" && length(output.workloads) == 0 && !contains(keys(output.publisher.environment), "JOBS_DELAY_MACHINES")
+    error_message = "Table and bucket belong to the stack."
+  }
+}
+
+run "payloads_that_live_just_long_enough" {
+  command = plan
+
+  variables {
+    claim_check = { expire_days = 19 }
+  }
+}
+
+run "derived_names_of_long_names" {
+  command = plan
+
+  variables {
+    name      = "acme-payments-eu-west-1"
+    job_state = {}
+    workloads = {
+      invoice-reconciliation-high-priority-retry-a = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true, pause_on_open = true }
+      invoice-reconciliation-high-priority-retry-b = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true, pause_on_open = true, fifo = true }
+    }
+  }
+
+  assert {
+    condition     = length(distinct([for w in output.workloads : w.delay_machine.name])) == 2 && alltrue([for w in output.workloads : length(w.delay_machine.name) <= 64])
+    error_message = "Legal and different: ${jsonencode([for w in output.workloads : w.delay_machine.name])}"
+  }
+}

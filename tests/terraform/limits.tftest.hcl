@@ -328,3 +328,21 @@ run "refuses_everybody_as_publisher" {
   }
   expect_failures = [var.publishers]
 }
+
+run "refuses_payloads_that_expire_before_their_message" {
+  command = plan
+  variables {
+    claim_check = { expire_days = 18 }
+  }
+  expect_failures = [var.claim_check]
+}
+
+run "refuses_a_pause_without_a_place_for_breakers" {
+  command = plan
+  variables {
+    workloads = {
+      email = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, pause_on_open = true }
+    }
+  }
+  expect_failures = [var.job_state]
+}

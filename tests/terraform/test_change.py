@@ -35,6 +35,7 @@ def changes(run: Run) -> dict[str, set[str]]:
         ("rename_b", {"delete": {"b"}, "create": {"b2"}}),
         # A mocked provider plans an update where the real one plans a replacement; either way it is c alone.
         ("turn_c_into_fifo", {"update": {"c"}}),
+        ("turn_delay_of_c_on", {"create": {"c"}, "update": {"c"}}),
     ],
 )
 def test_only_the_changed_workload_changes(runs: dict[str, Run], name: str, expected: dict[str, set[str]]) -> None:

@@ -12,8 +12,8 @@ from .harness import Terraform, report, resources
 
 pytestmark = pytest.mark.xdist_group("terraform-policies")
 
-# AWS offers nothing finer for these (X-Ray has no resources; Lambda checks network permissions on "*").
-RESOURCE_STAR = {"Tracing", "NetworkInterfaces"}
+# AWS offers nothing finer for these (X-Ray and log delivery have no resources; Lambda checks network permissions on "*").
+RESOURCE_STAR = {"Tracing", "NetworkInterfaces", "LogDelivery"}
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +24,7 @@ def applied(tf: Terraform) -> list[dict[str, Any]]:
     found = [resource for run in runs for resource in resources(run.state)]
     kinds = {resource["type"] for resource in found}
     assert {"aws_sqs_queue", "aws_sns_topic", "aws_iam_role_policy", "aws_lambda_event_source_mapping"} <= kinds
+    assert {"aws_dynamodb_table", "aws_s3_bucket_policy", "aws_sfn_state_machine", "aws_scheduler_schedule_group"} <= kinds
     return found
 
 
@@ -73,6 +74,45 @@ def test_a_service_may_act_for_one_source_only(applied: list[dict[str, Any]]) ->
             for statement in statements(resource):
                 if "Service" in statement["Principal"]:
                     assert {"ArnEquals", "StringEquals"} <= set(statement["Condition"]), resource["address"]
+
+
+def test_a_role_of_a_state_machine_or_schedule_serves_one_source(applied: list[dict[str, Any]]) -> None:
+    services = set()
+    for resource in applied:
+        if resource["type"] == "aws_iam_role":
+            for statement in statements(resource):
+                service = statement["Principal"]["Service"]
+                services.add(service)
+                if service != "lambda.amazonaws.com":  # which sends neither key when a function takes its role
+                    assert set(statement["Condition"]["ArnEquals"]) == {"aws:SourceArn"}, resource["address"]
+                    assert set(statement["Condition"]["StringEquals"]) == {"aws:SourceAccount"}, resource["address"]
+    assert services == {"lambda.amazonaws.com", "states.amazonaws.com", "scheduler.amazonaws.com"}
+
+
+def test_nobody_deletes_or_lists_payloads_and_records(applied: list[dict[str, Any]]) -> None:
+    allowed = set()
+    for resource in applied:
+        if resource["type"] == "aws_iam_role_policy":
+            for statement in statements(resource):
+                allowed |= {a for a in listed(statement["Action"]) if a.startswith(("s3:", "dynamodb:"))}
+    assert allowed == {"s3:GetObject", "s3:PutObject", "dynamodb:GetItem", "dynamodb:UpdateItem"}
+
+
+def test_every_bucket_denies_plain_http_on_itself_and_its_objects(applied: list[dict[str, Any]]) -> None:
+    for resource in applied:
+        if resource["type"] == "aws_s3_bucket_policy":
+            (deny,) = (s for s in statements(resource) if s["Sid"] == "DenyInsecureTransport")
+            assert deny["Effect"] == "Deny"
+            assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+            bucket, objects = deny["Resource"]
+            assert objects == f"{bucket}/*", resource["address"]
+
+
+def test_no_state_machine_logs_payloads(applied: list[dict[str, Any]]) -> None:
+    for resource in applied:
+        if resource["type"] == "aws_sfn_state_machine":
+            (logging,) = resource["values"]["logging_configuration"]
+            assert (logging["level"], logging["include_execution_data"]) == ("ERROR", False), resource["address"]
 
 
 def test_every_mapping_reports_partial_failures_and_has_a_ceiling(applied: list[dict[str, Any]]) -> None:

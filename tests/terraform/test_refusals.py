@@ -77,6 +77,16 @@ REFUSALS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"kms_key": {"arn": "arn:aws:kms:eu-west-1:123456789012:alias/aws/sqs"}},
         ["alias/aws/sqs", "customer managed", "vanish"],
     ),
+    "claims expire too early": (
+        {"claim_check": {"expire_days": 18}},
+        ['"email"', "is 18", "at least 19", "345600", "14 days", "Raise expire_days"],
+    ),
+    "bucket name": ({"claim_check": {"bucket_name": "acme.jobs"}}, ["shop-claims", '"acme.jobs"', "no dots", "Leave it"]),
+    "pause without table": (workload(pause_on_open=True), ['"email"', "no job_state", "Set job_state = {}"]),
+    "name of a delay machine": (
+        {"workloads": {"email": {"lambda": LAMBDA}, "email-delay": {"lambda": LAMBDA}}},
+        ['"email-delay"', "shop-email-delay", '"email"', "Rename"],
+    ),
     "publisher": ({"publishers": {"account_ids": ["*"]}}, ['"*"', "12 digits"]),
 }
 

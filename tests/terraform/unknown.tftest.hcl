@@ -22,7 +22,7 @@ run "then_apply" {
   }
 
   assert {
-    condition     = length(output.key_policy_statements) == 1
+    condition     = length(output.key_policy_statements) == 2
     error_message = "The key policy is written from the module's output, without a cycle."
   }
 }

@@ -54,6 +54,45 @@ run "two_workloads" {
   }
 }
 
+run "nothing_is_made_that_was_not_asked_for" {
+  assert {
+    condition     = output.job_state == null && output.claim_check == null && alltrue([for w in output.workloads : w.delay_machine == null])
+    error_message = "No table, no bucket, no delay machine."
+  }
+}
+
+run "all_semantics" {
+  variables {
+    workloads = {
+      email   = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true, pause_on_open = true }
+      billing = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, fifo = true, delay = true }
+      report  = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" } }
+    }
+    job_state   = {}
+    claim_check = {}
+  }
+
+  assert {
+    condition     = output.job_state.name == "shop-jobs" && output.claim_check.name == "shop-claims-123456789012-eu-west-1"
+    error_message = "One table and one bucket for the stack."
+  }
+
+  assert {
+    condition     = { for key, w in output.workloads : key => w.delay_machine.name if w.delay_machine != null } == { email = "shop-email-delay", billing = "shop-billing-delay" }
+    error_message = "A delay machine for those who ask: ${jsonencode(output.workloads)}"
+  }
+
+  assert {
+    condition     = keys(output.publisher.environment) == ["JOBS_APP", "JOBS_CLAIM_BUCKET", "JOBS_CLAIM_MAX_DELAY_SECONDS", "JOBS_CLAIM_PREFIX", "JOBS_DELAY_MACHINES", "JOBS_FIFO_TOPIC_ARN", "JOBS_MAX_MESSAGE_BYTES", "JOBS_QUEUE_URLS", "JOBS_TABLE", "JOBS_TOPIC_ARN"] && keys(jsondecode(output.publisher.environment["JOBS_DELAY_MACHINES"])) == ["billing", "email"] && output.publisher.environment["JOBS_APP"] == "shop"
+    error_message = "A producer's environment: ${jsonencode(output.publisher.environment)}"
+  }
+
+  assert {
+    condition     = { for s in jsondecode(output.publisher.policy_json).Statement : s.Sid => s.Action } == { PublishJobs = "sns:Publish", SendDelayedJobs = "sqs:SendMessage", JobRecords = ["dynamodb:GetItem", "dynamodb:UpdateItem"], StoreClaims = ["s3:PutObject"], ReadResults = ["s3:GetObject"], StartDelay = ["states:StartExecution"], CompareDelay = ["states:DescribeExecution"] }
+    error_message = "A producer's permissions: ${output.publisher.policy_json}"
+  }
+}
+
 run "customer_key_and_other_accounts" {
   variables {
     workloads = {
@@ -65,6 +104,11 @@ run "customer_key_and_other_accounts" {
   }
 
   assert {
+    condition     = output.kms_key_policy_statements[1].Condition.StringLike["kms:ViaService"] == ["sns.*", "sqs.*"]
+    error_message = "Other accounts use the key through the two services: ${jsonencode(output.kms_key_policy_statements)}"
+  }
+
+  assert {
     condition     = [for s in output.kms_key_policy_statements : s.Sid] == ["AllowTopicsToUseKey", "AllowPublisherAccountsToUseKey"] && !strcontains(jsonencode([for s in output.kms_key_policy_statements : s.Principal]), "*")
     error_message = "The key policy needs SNS and the other account: ${jsonencode(output.kms_key_policy_statements)}"
   }
@@ -72,5 +116,33 @@ run "customer_key_and_other_accounts" {
   assert {
     condition     = [for s in jsondecode(output.publisher.policy_json).Statement : s.Sid] == ["PublishJobs", "SendDelayedJobs", "QueueAndTopicKey"]
     error_message = "A producer needs the key: ${output.publisher.policy_json}"
+  }
+}
+
+run "all_semantics_with_customer_key_and_other_accounts" {
+  variables {
+    workloads = {
+      email   = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true, pause_on_open = true }
+      billing = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, fifo = true, delay = true }
+    }
+    job_state   = { deletion_protection = false }
+    claim_check = { bucket_name = "acme-payloads", expire_days = 60, force_destroy = true }
+    kms_key     = { arn = "arn:aws:kms:eu-west-1:123456789012:key/1" }
+    publishers  = { account_ids = ["444455556666"] }
+  }
+
+  assert {
+    condition     = [for s in output.kms_key_policy_statements : s.Sid] == ["AllowTopicsToUseKey", "AllowPublisherAccountsToUseKey", "AllowLogDeliveryToUseKey"] && output.kms_key_policy_statements[1].Condition.StringLike["kms:ViaService"] == ["sns.*", "sqs.*", "s3.*"]
+    error_message = "The key policy needs SNS, the other account and log delivery: ${jsonencode(output.kms_key_policy_statements)}"
+  }
+
+  assert {
+    condition     = length(distinct([for s in jsondecode(output.publisher.policy_json).Statement : s.Sid])) == length(jsondecode(output.publisher.policy_json).Statement) && length([for s in jsondecode(output.publisher.policy_json).Statement : s.Sid if endswith(s.Sid, "Key")]) == 4
+    error_message = "A statement id stands once in a policy: ${output.publisher.policy_json}"
+  }
+
+  assert {
+    condition     = output.claim_check.name == "acme-payloads"
+    error_message = "The bucket's name as asked."
   }
 }

@@ -27,3 +27,15 @@ run "apply" {
     error_message = "Only rollouts keep an order."
   }
 }
+
+run "semantics" {
+  assert {
+    condition     = [for key, w in output.workloads : key if w.delay_machine != null] == ["rollouts", "webhooks"]
+    error_message = "Two workloads delay jobs for longer than 15 minutes."
+  }
+
+  assert {
+    condition     = output.publisher.environment["JOBS_TABLE"] == "acme-jobs" && output.publisher.environment["JOBS_CLAIM_BUCKET"] == "acme-claims-123456789012-eu-west-1" && output.publisher.environment["JOBS_CLAIM_MAX_DELAY_SECONDS"] == tostring(31 * 86400)
+    error_message = "Table and bucket: ${jsonencode(output.publisher.environment)}"
+  }
+}

@@ -375,3 +375,27 @@ run "refuses_an_empty_batch" {
   }
   expect_failures = [var.batch]
 }
+
+run "refuses_access_to_everything" {
+  command = plan
+  variables {
+    access = { wide = { environment = {}, statements = [{ sid = "Wide", actions = ["s3:GetObject"], resources = ["*"] }] } }
+  }
+  expect_failures = [var.access]
+}
+
+run "refuses_access_with_wildcard_actions" {
+  command = plan
+  variables {
+    access = { wide = { environment = {}, statements = [{ sid = "Wide", actions = ["s3:*"], resources = ["arn:aws:s3:::b/claims/*"] }] } }
+  }
+  expect_failures = [var.access]
+}
+
+run "refuses_one_role_for_two_purposes" {
+  command = plan
+  variables {
+    pause = { resume_role_name = "shop-email" }
+  }
+  expect_failures = [var.pause]
+}

@@ -199,3 +199,75 @@ run "large_batches" {
     error_message = "The limits themselves are legal."
   }
 }
+
+run "access_from_other_modules" {
+  variables {
+    access = {
+      job_state = {
+        environment = { JOBS_TABLE = "shop-jobs" }
+        statements  = [{ sid = "JobRecords", actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = ["arn:aws:dynamodb:eu-west-1:123456789012:table/shop-jobs"] }]
+      }
+      claim_check = {
+        environment = { JOBS_CLAIM_BUCKET = "shop-claims" }
+        statements  = [{ sid = "ClaimKey", actions = ["kms:Decrypt"], resources = ["arn:aws:kms:eu-west-1:123456789012:key/1"], conditions = { StringLike = { "kms:ViaService" = "s3.*" } } }]
+      }
+    }
+  }
+
+  assert {
+    condition     = aws_lambda_function.this.environment[0].variables["JOBS_TABLE"] == "shop-jobs" && aws_lambda_function.this.environment[0].variables["JOBS_CLAIM_BUCKET"] == "shop-claims" && aws_lambda_function.this.environment[0].variables["JOBS_WORKLOAD"] == "email"
+    error_message = "The function learns what it may use: ${jsonencode(aws_lambda_function.this.environment[0].variables)}"
+  }
+
+  assert {
+    condition = { for s in jsondecode(aws_iam_role_policy.this.policy).Statement : s.Sid => s if contains(["JobRecords", "ClaimKey"], s.Sid) } == {
+      JobRecords = { Sid = "JobRecords", Effect = "Allow", Action = ["dynamodb:GetItem", "dynamodb:UpdateItem"], Resource = ["arn:aws:dynamodb:eu-west-1:123456789012:table/shop-jobs"] }
+      ClaimKey   = { Sid = "ClaimKey", Effect = "Allow", Action = ["kms:Decrypt"], Resource = ["arn:aws:kms:eu-west-1:123456789012:key/1"], Condition = { StringLike = { "kms:ViaService" = "s3.*" } } }
+    }
+    error_message = "As given, conditions too: ${aws_iam_role_policy.this.policy}"
+  }
+
+  assert {
+    condition     = length(aws_iam_role.resume) == 0 && length(aws_ssm_parameter.mapping) == 0 && length(aws_iam_role_policy.pause) == 0
+    error_message = "Nothing to pause with unless asked for."
+  }
+}
+
+run "pause" {
+  variables {
+    pause = { resume_role_name = "shop-email-resume" }
+  }
+
+  assert {
+    condition     = aws_lambda_function.this.environment[0].variables["JOBS_MAPPING_PARAMETER"] == aws_ssm_parameter.mapping[0].name && aws_lambda_function.this.environment[0].variables["JOBS_SCHEDULE_GROUP"] == "shop-email" && aws_lambda_function.this.environment[0].variables["JOBS_SCHEDULER_ROLE_ARN"] == aws_iam_role.resume[0].arn
+    error_message = "The function learns where to find its mapping, and what resumes it: ${jsonencode(aws_lambda_function.this.environment[0].variables)}"
+  }
+
+  assert {
+    condition     = aws_ssm_parameter.mapping[0].name == "/jobs/shop-email/event-source-mapping" && aws_ssm_parameter.mapping[0].value == output.event_source_mapping.id
+    error_message = "The parameter holds the mapping's id."
+  }
+
+  assert {
+    condition = { for s in jsondecode(aws_iam_role_policy.pause[0].policy).Statement : s.Sid => s } == {
+      OwnMapping          = { Sid = "OwnMapping", Effect = "Allow", Action = "lambda:UpdateEventSourceMapping", Resource = "arn:aws:lambda:eu-west-1:123456789012:event-source-mapping:00000000-0000-0000-0000-000000000000" }
+      FindOwnMapping      = { Sid = "FindOwnMapping", Effect = "Allow", Action = "ssm:GetParameter", Resource = "arn:aws:ssm:eu-west-1:123456789012:parameter/jobs/mock/event-source-mapping" }
+      ScheduleResumption  = { Sid = "ScheduleResumption", Effect = "Allow", Action = "scheduler:CreateSchedule", Resource = "arn:aws:scheduler:eu-west-1:123456789012:schedule/mock/*" }
+      HandRoleToScheduler = { Sid = "HandRoleToScheduler", Effect = "Allow", Action = "iam:PassRole", Resource = "arn:aws:iam::123456789012:role/mock", Condition = { StringEquals = { "iam:PassedToService" = "scheduler.amazonaws.com" } } }
+    }
+    error_message = "Its own mapping, its own group, one role for one service: ${aws_iam_role_policy.pause[0].policy}"
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.resume[0].policy).Statement == [{ Sid = "OwnMapping", Effect = "Allow", Action = "lambda:UpdateEventSourceMapping", Resource = "arn:aws:lambda:eu-west-1:123456789012:event-source-mapping:00000000-0000-0000-0000-000000000000" }]
+    error_message = "The schedule may switch this mapping, no more: ${aws_iam_role_policy.resume[0].policy}"
+  }
+
+  assert {
+    condition = aws_iam_role.resume[0].name == "shop-email-resume" && jsondecode(aws_iam_role.resume[0].assume_role_policy).Statement[0].Condition == {
+      ArnEquals    = { "aws:SourceArn" = "arn:aws:scheduler:eu-west-1:123456789012:schedule-group/mock" }
+      StringEquals = { "aws:SourceAccount" = "123456789012" }
+    }
+    error_message = "Schedules of this group and account only: ${aws_iam_role.resume[0].assume_role_policy}"
+  }
+}

@@ -193,3 +193,51 @@ run "refuses_an_illegal_stack" {
 
   expect_failures = [var.stack]
 }
+
+run "derived_names_are_legal_too" {
+  command = plan
+
+  variables {
+    workloads = {
+      email                                                         = null
+      "k2345678901234567890123456789012345678901234567890123456789" = null
+      "k234567890123456789012345678901234567890123456789012345678a" = null
+    }
+  }
+
+  assert {
+    condition     = output.delays["email"] == "shop-email-delay" && output.resumes["email"] == "shop-email-resume" && output.table == "shop-jobs" && output.claims == "shop-claims"
+    error_message = "A name that fits is not touched: ${jsonencode([output.delays, output.resumes])}"
+  }
+
+  assert {
+    condition     = alltrue([for name in concat(values(output.delays), values(output.resumes)) : length(name) <= 64 && can(regex("-(delay|resume)$", name))]) && length(distinct(concat(values(output.delays), values(output.resumes), values(output.names)))) == 9
+    error_message = "Legal and different: ${jsonencode([output.delays, output.resumes])}"
+  }
+}
+
+run "derived_names_follow_a_fixed_name" {
+  command = plan
+
+  variables {
+    workloads = { mail = "shop-email" }
+  }
+
+  assert {
+    condition     = output.delays["mail"] == "shop-email-delay" && output.resumes["mail"] == "shop-email-resume"
+    error_message = "Renaming a key with a fixed name keeps the machine with its waiting jobs: ${jsonencode(output.delays)}"
+  }
+}
+
+run "refuses_the_name_of_a_neighbours_delay_machine" {
+  command = plan
+
+  variables {
+    workloads = {
+      email       = null
+      email-delay = null
+    }
+  }
+
+  expect_failures = [output.names]
+}

@@ -176,7 +176,8 @@ class Witness:
                 self.need(redriven, "an end is final", f"{ref}: a late duplicate woke the dead")
             case "PARKED" | "DISCARDED":
                 fresh = True
-                self.need(higher, "an end is final", f"{ref}: {old} began anew without a redrive")
+                newer_one = old == "DISCARDED" and before["reason"] != "cancelled" and before["id"] != envelope.id
+                self.need(higher or newer_one, "an end is final", f"{ref}: {old} began anew without a redrive")
             case _:
                 fresh = True
                 self.need(False, "done is final", f"{ref} began anew")

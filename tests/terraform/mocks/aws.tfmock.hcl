@@ -41,3 +41,30 @@ mock_resource "aws_lambda_function" {
 mock_resource "aws_kms_key" {
   defaults = { arn = "arn:aws:kms:eu-west-1:123456789012:key/00000000-0000-0000-0000-000000000000" }
 }
+
+mock_resource "aws_lambda_event_source_mapping" {
+  defaults = {
+    arn  = "arn:aws:lambda:eu-west-1:123456789012:event-source-mapping:00000000-0000-0000-0000-000000000000"
+    uuid = "00000000-0000-0000-0000-000000000000"
+  }
+}
+
+mock_resource "aws_dynamodb_table" {
+  defaults = { arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/mock" }
+}
+
+mock_resource "aws_s3_bucket" {
+  defaults = { arn = "arn:aws:s3:::mock", policy = "" } # the deprecated attribute; policies are resources of their own
+}
+
+mock_resource "aws_sfn_state_machine" {
+  defaults = { arn = "arn:aws:states:eu-west-1:123456789012:stateMachine:mock" }
+}
+
+mock_resource "aws_scheduler_schedule_group" {
+  defaults = { arn = "arn:aws:scheduler:eu-west-1:123456789012:schedule-group/mock" }
+}
+
+mock_resource "aws_ssm_parameter" {
+  defaults = { arn = "arn:aws:ssm:eu-west-1:123456789012:parameter/jobs/mock/event-source-mapping" }
+}
