@@ -5,7 +5,7 @@ are made on use.
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
@@ -14,8 +14,10 @@ from .config import Config
 from .engine import Engine, utc_now
 from .job import JobClass
 from .observability import Instruments, Observer
-from .publisher import Published, Publisher
 from .registry import Registry
+
+if TYPE_CHECKING:
+    from .publisher import Published, Publisher
 
 
 class App:
@@ -42,7 +44,7 @@ class App:
         tenant: str | None = None,
         correlation: str | None = None,
         job_id: str | None = None,
-    ) -> Published:
+    ) -> "Published":
         """Publish one job.
 
         Args:
@@ -74,7 +76,7 @@ class App:
         ttl: timedelta | None = None,
         tenant: str | None = None,
         correlation: str | None = None,
-    ) -> list[Published]:
+    ) -> "list[Published]":
         """Publish many jobs of one class, ten a call.
 
         Returns:
@@ -140,7 +142,9 @@ class App:
         return Registry(self.jobs_package)
 
     @cached_property
-    def publisher(self) -> Publisher:
+    def publisher(self) -> "Publisher":
+        from .publisher import Publisher  # most consumers publish nothing
+
         return Publisher(self.config, self.workload, lambda service: self.client(service), lambda: self.now())
 
     @cached_property

@@ -14,7 +14,7 @@ from .job import JobClass
 from .outcome import Outcome
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claim:
     """The right to run a job once. ``attempt`` counts from 1; ``owner`` fences later writes."""
 
