@@ -1,4 +1,6 @@
-"""python -m tests.demo [--stop]: see `make demo` and the README. KEEP=1 in the environment leaves everything up at the end."""
+"""python -m tests.demo [--stop]: see `make demo` and the README. KEEP=1 in the environment leaves everything up at
+the end.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,14 @@ import tempfile
 import time
 import urllib.request
 from pathlib import Path
-from typing import Any
 
 from tests.local_aws import deploy, engine, project
 from tests.local_aws.paths import EXAMPLES, REPOSITORY
 from tests.local_aws.process import Supervised, clean_environment, clean_exit_on_sigterm
-from tests.local_aws.stack import DeadLetter, Stack, wait_for
+from tests.local_aws.stack import Stack, wait_for
 
 from . import kept, mix
+from .report import how_to_look_around, summarise
 from .screen import Screen
 from .tally import Tally
 
@@ -32,7 +34,10 @@ def main(arguments: list[str]) -> int:
         print("stopped" if kept.stop() else "no demo was left up")
         return 0
     if os.environ.get("JOBS_TEST_ENDPOINT"):
-        print("The demo's jobs call servers on this machine's loopback, so it needs the local AWS: unset JOBS_TEST_ENDPOINT.")
+        print(
+            "The demo's jobs call servers on this machine's loopback, so it needs the local AWS: "
+            "unset JOBS_TEST_ENDPOINT."
+        )
         return 2
     if not deploy.is_available():
         print("The demo applies real Terraform, which is not on PATH: install Terraform 1.9 or newer.")
@@ -154,80 +159,10 @@ def play(screen: Screen, stack: Stack, servers: str) -> Tally:
     return tally
 
 
-def summarise(screen: Screen, stack: Stack, tally: Tally, effects: list[dict[str, str]]) -> bool:
-    """Account for every job; True if none is missing."""
-    unsettled = tally.unsettled()
-    screen.say()
-    screen.say(f"Published: {len(tally.jobs)} jobs and {len(tally.bodies)} bodies that are no jobs. What became of them:")
-    for end, count in sorted(tally.ends().items()):
-        screen.say(f"  {count:>4}  {end}")
-    killed = _killed(stack)
-    again = tally.ran_again()
-    screen.say(f"Processes killed in the middle of a job: {killed}. Finished jobs that were run again: {len(again)}.")
-    screen.say(_order_report(effects))
-    letter = next((letter for letter in tally.letters if letter.note.get("reason") == "endpoint_gone"), None)
-    if letter is not None:
-        _show_letter(screen, letter)
-    if unsettled:
-        screen.say(f"UNACCOUNTED FOR: {len(unsettled)}")
-        for key in sorted(unsettled):
-            screen.say(f"  {key!r}: {tally.outcomes().get(key, 'no trace')}")
-        return False
-    minutes, seconds = divmod(time.monotonic() - screen.started, 60)
-    screen.say(f"\nEvery job is accounted for. The demo took {minutes:.0f} min {seconds:.0f} s.")
-    return True
-
-
-def how_to_look_around(screen: Screen, stack: Stack) -> None:
-    settings = stack.aws.settings
-    webhooks = stack.workloads["webhooks"]
-    screen.say("\nLeft up, as KEEP=1 asks. To look around, in this shell:\n")
-    for name, value in settings.items():
-        screen.say(f"  export {name}={value}")
-    screen.say("\nwith the AWS CLI, if you have it:\n")
-    screen.say("  aws sqs list-queues")
-    screen.say(f"  aws logs tail {webhooks['log_group_name']}")
-    screen.say(f"  aws sqs receive-message --message-attribute-names All --queue-url {webhooks['dlq']['url']}")
-    screen.say("\nor with boto3:\n")
-    python = f'"{sys.executable}"'
-    url = webhooks["dlq"]["url"]
-    screen.say(
-        f"  {python} -c 'import boto3; print(boto3.client(\"sqs\").receive_message("
-        f'QueueUrl="{url}", MessageAttributeNames=["All"])["Messages"][0])\''
-    )
-    screen.say(f"\nTerraform: cd {stack.terraform.folder} (variables: see local.auto.tfvars.json there)")
-    variables = stack.terraform.folder / "local.auto.tfvars.json"
-    variables.write_text(json.dumps(dict(stack.terraform.variables), indent=2))
-    screen.say(f'Stop it: cd "{REPOSITORY}" && {python} -m tests.demo --stop')
-
-
 def _progress_of(log: Path) -> str:
     text = log.read_text(errors="replace") if log.exists() else ""
     planned = re.search(r"Plan: (\d+) to add", text)
     return f"{text.count('Creation complete')} of {planned[1]} resources" if planned else ""
-
-
-def _killed(stack: Stack) -> int:
-    """MiniStack writes what it knows of a dead process into the function's log; jobs leave no line of their own then."""
-    return sum("Worker process died" in line for name in stack.workloads for line in stack.raw_log(name))
-
-
-def _order_report(effects: list[dict[str, str]]) -> str:
-    steps: dict[str, list[str]] = {}
-    for effect in effects:
-        if effect["kind"] == "accounts":
-            steps.setdefault(effect["name"], []).append(effect["detail"])
-    kept_order = sum(done == sorted(done) for done in steps.values())
-    return f"Rollout steps arrived in their order in {kept_order} of {len(steps)} accounts."
-
-
-def _show_letter(screen: Screen, letter: DeadLetter) -> None:
-    screen.say(f"\nOne dead letter, from the queue of {letter.workload}:")
-    body: dict[str, Any] = json.loads(letter.body)
-    screen.say(f"  job      {body['job']} {body['id']}")
-    screen.say(f"  payload  {json.dumps(body['payload'])}")
-    for name, value in letter.note.items():
-        screen.say(f"  {name:<13}{value}")
 
 
 if __name__ == "__main__":

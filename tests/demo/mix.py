@@ -1,4 +1,6 @@
-"""The jobs of the demo: about two hundred over four workloads, of which some fail once, some for ever, and some are no jobs at all."""
+"""The jobs of the demo: about two hundred over four workloads, of which some fail once, some for ever, and some are
+no jobs at all.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def _halves(payloads: list[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
 
 
 def _appointments(servers: str) -> list[Mapping[str, Any]]:
-    """80: seven calendars are busy at first, two people have left, and one job takes its process with it in mid-batch."""
+    """80: seven calendars are busy at first, two people have left, and one job takes its process with it in mid-
+    batch.
+    """
     people = [f"person-{number}" for number in range(80)]
     for number in range(3, 80, 11):
         people[number] = f"busy-{number}"

@@ -1,10 +1,11 @@
-"""The servers the demo's jobs talk to, on loopback: people's calendars, customers' endpoints, accounts to roll changes out to.
+"""The servers the demo's jobs talk to, on loopback: people's calendars, customers' endpoints, accounts to roll
+changes out to.
 
     python -m tests.demo.receiver FILE      writes its port to FILE
 
-How a server behaves is in its name, so that a job's failure comes from outside, as it does in life:
-`busy` answers 429 once per job, `flaky` 503 once per job, `down` 503 for ever, `closed` 410, `gone` 404, `old` refuses step 3 with 422,
-and `locked` answers 423 to the first two calls. GET /effects tells what was accepted, in order.
+How a server behaves is in its name, so that a job's failure comes from outside, as it does in life: `busy` answers
+429 once per job, `flaky` 503 once per job, `down` 503 for ever, `closed` 410, `gone` 404, `old` refuses step 3 with
+422, and `locked` answers 423 to the first two calls. GET /effects tells what was accepted, in order.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def handler_for(servers: Servers) -> type[http.server.BaseHTTPRequestHandler]:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             self._send(*servers.answer(self.path, self.headers.get("Idempotency-Key", "")))
 
-        do_POST = do_PUT
+        def do_POST(self) -> None:
+            self.do_PUT()
 
         def do_GET(self) -> None:
             self._send(200, {"Content-Type": "application/json"}, json.dumps(servers.effects).encode())
@@ -79,7 +81,7 @@ def handler_for(servers: Servers) -> type[http.server.BaseHTTPRequestHandler]:
                 self.end_headers()
                 self.wfile.write(body)
 
-        def log_message(self, format: str, *arguments: object) -> None:
+        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the base class names it so
             """Requests are not worth a line each."""
 
     return Receiver

@@ -22,7 +22,7 @@ class Screen:
         self.started = time.monotonic()
 
     def say(self, text: str = "") -> None:
-        self.console.print(text, markup=False)
+        self.console.print(text, markup=False, soft_wrap=True)
 
     @contextlib.contextmanager
     def step(self, title: str, detail: Callable[[], str] = lambda: "") -> Iterator[None]:
@@ -40,10 +40,15 @@ class Screen:
         with contextlib.ExitStack() as stack:
             if self.console.is_terminal:
                 status = stack.enter_context(self.console.status(title))
-                show, pause = status.update, 0.5
+                show: Callable[[str], None] = status.update
+                pause = 0.5
             else:
                 self.say(f"  .. {title}")
-                show, pause = (lambda text: self.say(f"     {text}")), PLAIN_PAUSE_SECONDS
+
+                def show(text: str) -> None:
+                    self.say(f"     {text}")
+
+                pause = PLAIN_PAUSE_SECONDS
             thread = threading.Thread(target=keep_showing, args=(show, pause), daemon=True)
             thread.start()
             try:

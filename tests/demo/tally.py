@@ -84,7 +84,9 @@ class Tally:
             retried=sum(outcomes[job_id].count("retry") for job_id in mine),
             dead=sum(letter.workload == workload for letter in self.letters),
             depth=self.depths.get(workload, 0),
-            oldest_seconds=max((now - self.published_at[key] for key in (*mine, *bodies) if key in unsettled), default=0),
+            oldest_seconds=max(
+                (now - self.published_at[key] for key in (*mine, *bodies) if key in unsettled), default=0
+            ),
         )
 
     def ends(self) -> Counter[str]:

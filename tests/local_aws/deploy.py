@@ -11,7 +11,9 @@ from .terraform import Terraform
 
 
 def prepare(example: str, into: Path, aws: Aws, project: Project, artifact: Path, *, name: str) -> Stack:
-    """A stack that is ready to apply: the example's own files, and variables that say where the zip is and what it was built for."""
+    """A stack that is ready to apply: the example's own files, and variables that say where the zip is and what it
+    was built for.
+    """
     variables = {
         "name": name,
         "region": aws.region,

@@ -1,7 +1,7 @@
 """Start and stop the local AWS, or use another one.
 
-JOBS_TEST_ENDPOINT unset: MiniStack with the shim on a free loopback port. Set to an address: that endpoint. Set to `aws`: the account
-that the caller's own AWS_* settings name.
+JOBS_TEST_ENDPOINT unset: MiniStack with the shim on a free loopback port. Set to an address: that endpoint. Set to
+`aws`: the account that the caller's own AWS_* settings name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import ssl
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,9 @@ class Aws:
 
 @contextlib.contextmanager
 def aws(*, auth_tls: bool = False) -> Iterator[Aws]:
-    """The AWS to test against. With `auth_tls` the local one enforces IAM policies and speaks TLS, as the real one does."""
+    """The AWS to test against. With `auth_tls` the local one enforces IAM policies and speaks TLS, as the real one
+    does.
+    """
     chosen = os.environ.get("JOBS_TEST_ENDPOINT", "")
     if chosen == "aws":
         yield Aws(endpoint=None, region=os.environ.get("AWS_REGION", "us-east-1"))
@@ -100,8 +102,12 @@ def aws(*, auth_tls: bool = False) -> Iterator[Aws]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def start(folder: Path, *, auth_tls: bool = False, detached: bool = False) -> tuple[Aws, Supervised]:
-    """Start a local AWS that keeps all its files in `folder`. Detached, it outlives this process until `pid` is ended."""
+def start(
+    folder: Path, *, auth_tls: bool = False, detached: bool = False, settings: Mapping[str, str] | None = None
+) -> tuple[Aws, Supervised]:
+    """Start a local AWS that keeps all its files in `folder`. Detached, it outlives this process until `pid` is
+    ended.
+    """
     if not LOCAL_AWS_PYTHON.exists():
         raise RuntimeError(f"the local AWS is not installed ({LOCAL_AWS_PYTHON} is missing): run `make setup` first")
     python = function_python()
@@ -110,7 +116,7 @@ def start(folder: Path, *, auth_tls: bool = False, detached: bool = False) -> tu
         output = folder / "local-aws.log"
         process = Supervised(
             [str(LOCAL_AWS_PYTHON), "-m", "tests.local_aws.shim"],
-            env=_engine_environment(folder, port, python, auth_tls=auth_tls),
+            env={**_engine_environment(folder, port, python, auth_tls=auth_tls), **(settings or {})},
             cwd=REPOSITORY,
             output=output,
             detached=detached,
@@ -167,7 +173,10 @@ def _ready(endpoint: str, process: Supervised) -> bool:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust))
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline and process.running:
-        with contextlib.suppress(OSError, ValueError), opener.open(f"{endpoint}/_ministack/health", timeout=2) as answer:
+        with (
+            contextlib.suppress(OSError, ValueError),
+            opener.open(f"{endpoint}/_ministack/health", timeout=2) as answer,
+        ):
             json.load(answer)
             return True
         time.sleep(0.1)

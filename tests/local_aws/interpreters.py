@@ -1,7 +1,7 @@
 """The Python a function runs on: the managed runtime's version when this machine has it, else the running one.
 
-A virtual environment made from it holds what the managed runtime brings (boto3 and the runtime client) and nothing else, so that a
-package missing from a function's zip is noticed here and not in production.
+A virtual environment made from it holds what the managed runtime brings (boto3 and the runtime client) and nothing
+else, so that a package missing from a function's zip is noticed here and not in production.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class FunctionPython:
 
 
 def function_python() -> FunctionPython:
-    """Find the interpreter and make its bare environment; both are remembered under .cache, so this is slow only once."""
+    """Find the interpreter and make its bare environment; both are remembered under .cache, so this is slow only
+    once.
+    """
     version, base = _interpreter()
     pins = _pins()
     digest = hashlib.sha256("\n".join([str(base), *pins]).encode()).hexdigest()[:12]

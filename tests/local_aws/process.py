@@ -13,7 +13,7 @@ from types import TracebackType
 SUPERVISE = Path(__file__).with_name("supervise.py")
 
 
-class CommandFailed(Exception):
+class CommandFailedError(Exception):
     """A command ended with an error; the message holds the end of its output."""
 
 
@@ -21,14 +21,21 @@ class Supervised:
     """A command started under `supervise.py`. A context manager; `stop` may be called any number of times."""
 
     def __init__(
-        self, command: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: Path, detached: bool = False
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        output: Path,
+        detached: bool = False,
+        grace: float = 8.0,  # Terraform needs a moment to stop its provider, the local AWS to stop its functions
     ) -> None:
         self.output = output
         self._detached = detached
-        flags = ["--detached"] if detached else []
+        kind = "detached" if detached else "watched"
         with output.open("ab") as sink:
             self._process = subprocess.Popen(
-                [sys.executable, "-S", str(SUPERVISE), *flags, *command],
+                [sys.executable, "-S", str(SUPERVISE), str(grace), kind, *command],
                 stdin=subprocess.DEVNULL if detached else subprocess.PIPE,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
@@ -76,7 +83,7 @@ def run(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: Pa
     code = run_for_code(command, env=env, cwd=cwd, output=output)
     if code != 0:
         text = "\n".join(output.read_text(errors="replace").splitlines()[-60:])
-        raise CommandFailed(f"{what} failed (exit code {code}):\n{text}")
+        raise CommandFailedError(f"{what} failed (exit code {code}):\n{text}")
 
 
 def run_for_code(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: Path) -> int:

@@ -52,7 +52,9 @@ class Project:
                 shutil.copy2(file, self.jobs)
 
     def package_for(self, python: FunctionPython | None, output: Path) -> Path:
-        """Build the zip for this machine's processor, so that a local AWS can run it; for Lambda's own if `python` is None."""
+        """Build the zip for this machine's processor, so that a local AWS can run it; for Lambda's own if `python` is
+        None.
+        """
         version = python.version if python else "3.13"
         architecture = HOST_ARCHITECTURE if python else "arm64"
         folders = [str(python.executable.parent)] if python else []  # it compiles the bytecode

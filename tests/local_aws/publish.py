@@ -1,4 +1,5 @@
-"""Publish jobs through a generated project's own app, as a producer does; run in a process that has only the publisher's environment.
+"""Publish jobs through a generated project's own app, as a producer does; run in a process that has only the
+publisher's environment.
 
     python publish.py PACKAGE < requests.json > results.json
 

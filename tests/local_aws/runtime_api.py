@@ -1,7 +1,8 @@
-"""A Lambda Runtime API (2018-06-01) on loopback, to run a packaged handler under the real runtime client, one process per function.
+"""A Lambda Runtime API (2018-06-01) on loopback, to run a packaged handler under the real runtime client, one process
+per function.
 
-    with Function(python, task_root, "shop.lambda_function.handler", env) as function:
-        answer = function.invoke({"Records": []})
+with Function(python, task_root, "shop.lambda_function.handler", env) as function:
+    answer = function.invoke({"Records": []})
 """
 
 from __future__ import annotations
@@ -72,6 +73,10 @@ class Function:
         self._server.server_close()
 
     @property
+    def arn(self) -> str:
+        return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{self.name}"
+
+    @property
     def pid(self) -> int:
         return self._process.pid
 
@@ -119,7 +124,9 @@ class Function:
 def _handler_for(function: Function) -> type[http.server.BaseHTTPRequestHandler]:
     class RuntimeApi(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # with a buffered writer: otherwise every answer waits 40 ms for an acknowledgement
+        disable_nagle_algorithm = (
+            True  # with a buffered writer: otherwise every answer waits 40 ms for an acknowledgement
+        )
         wbufsize = -1
 
         def do_GET(self) -> None:  # /2018-06-01/runtime/invocation/next
@@ -136,7 +143,7 @@ def _handler_for(function: Function) -> type[http.server.BaseHTTPRequestHandler]
                     "Lambda-Runtime-Aws-Request-Id": request,
                     "Lambda-Runtime-Deadline-Ms": str(int((time.time() + function.timeout) * 1000)),
                     "Lambda-Runtime-Trace-Id": "Root=1-00000000-000000000000000000000000;Sampled=0",
-                    "Lambda-Runtime-Invoked-Function-Arn": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{function.name}",
+                    "Lambda-Runtime-Invoked-Function-Arn": function.arn,
                 },
             )
 
@@ -158,7 +165,7 @@ def _handler_for(function: Function) -> type[http.server.BaseHTTPRequestHandler]
                 self.end_headers()
                 self.wfile.write(body)
 
-        def log_message(self, format: str, *arguments: object) -> None:
+        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the base class names it so
             """Requests are not worth a line each."""
 
     return RuntimeApi

@@ -180,11 +180,7 @@ class Stack:
     def _new_events(self, name: str, group: str) -> list[dict[str, Any]]:
         since = self._read_until.get(name, 0)
         pages = self.aws.client("logs").get_paginator("filter_log_events")
-        found = [
-            event
-            for page in pages.paginate(logGroupName=group, startTime=since)
-            for event in page["events"]
-        ]
+        found = [event for page in pages.paginate(logGroupName=group, startTime=since) for event in page["events"]]
         if found:
             newest = max(int(event["timestamp"]) for event in found)
             self._read_until[name] = max(since, newest - 15_000)  # lines of other processes may arrive late

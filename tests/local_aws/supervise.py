@@ -1,11 +1,11 @@
 """Run a command in a process group of its own and end the whole group when the command ends or the starter goes away.
 
-    python supervise.py [--detached] COMMAND ARGUMENT...
+    python supervise.py GRACE-SECONDS watched|detached COMMAND ARGUMENT...
 
-The starter holds the other end of this process's standard input. When it closes it, or dies in any way (SIGKILL included), the read
-below returns and the group is ended: the local AWS starts one worker process per function, Terraform one per provider, and none of
-them may outlive the run. With --detached only SIGTERM ends the group. Standard library only: it also runs on an interpreter that has
-nothing installed.
+The starter holds the other end of this process's standard input. When it closes it, or dies in any way (SIGKILL
+included), the read below returns and the group is ended: the local AWS starts one worker process per function,
+Terraform one per provider, and none of them may outlive the run. Detached, only SIGTERM ends the group.
+Standard library only: it also runs on an interpreter that has nothing installed.
 """
 
 import os
@@ -16,12 +16,10 @@ import threading
 import time
 from types import FrameType
 
-GRACE_SECONDS = 8.0  # Terraform needs a moment to stop its provider; the local AWS to stop its function workers
 
-
-def end_group(group: int) -> None:
+def end_group(group: int, grace: float) -> None:
     """SIGINT is what Terraform understands as a request to stop; SIGTERM follows at once for everything else."""
-    deadline = time.monotonic() + GRACE_SECONDS
+    deadline = time.monotonic() + grace
     for number in (signal.SIGINT, signal.SIGTERM):
         if not _signal_group(group, number):
             return
@@ -42,24 +40,23 @@ def _signal_group(group: int, number: int) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    detached = arguments[:1] == ["--detached"]
-    command = arguments[1:] if detached else arguments
+    grace, kind, *command = arguments
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, process_group=0)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        threading.Thread(target=end_group, args=(child.pid,), daemon=True).start()
+        threading.Thread(target=end_group, args=(child.pid, float(grace)), daemon=True).start()
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the starter, which decides
 
     def watch_starter() -> None:
         os.read(0, 1)  # not sys.stdin: its lock would be held at interpreter shutdown
-        end_group(child.pid)
+        end_group(child.pid, float(grace))
 
-    if not detached:
+    if kind == "watched":
         threading.Thread(target=watch_starter, daemon=True).start()
     code = child.wait()
-    end_group(child.pid)
+    end_group(child.pid, float(grace))
     return code if code >= 0 else 128 - code
 
 

@@ -14,13 +14,15 @@ from typing import Any
 from . import provider_source
 from .engine import Aws
 from .paths import REPOSITORY
-from .process import CommandFailed, run, run_for_code
+from .process import CommandFailedError, run, run_for_code
 
-# Every SQS resource costs the provider 25 s of fixed waiting; with these many at once the cost is the longest chain, not the sum.
+# Every SQS resource costs the provider 25 s of fixed waiting; with these many at once the cost is the longest chain,
+# not the sum.
 PARALLELISM = "-parallelism=20"
 
 LOCAL_PROVIDER = """\
-  # A local AWS has no account behind it to check, and answers 5xx to what it lacks: with the default of 25 retries that is a hang.
+  # A local AWS has no account behind it to check, and answers 5xx to what it lacks: with the default of 25 retries
+  # that is a hang.
   skip_credentials_validation = true
   skip_metadata_api_check     = true
   skip_requesting_account_id  = false
@@ -41,7 +43,9 @@ class Terraform:
 
     @classmethod
     def of_example(cls, name: str, into: Path, aws: Aws, variables: Mapping[str, Any]) -> Terraform:
-        """Copy the root module, its modules and one example into a folder, in the places their relative sources expect."""
+        """Copy the root module, its modules and one example into a folder, in the places their relative sources
+        expect.
+        """
         into.mkdir(parents=True, exist_ok=True)
         for file in REPOSITORY.glob("*.tf"):
             shutil.copy2(file, into)
@@ -70,11 +74,13 @@ class Terraform:
             output=self.log,
         )
         if code not in (0, 2):
-            raise CommandFailed(f"terraform plan failed (exit code {code}):\n{self.tail()}")
+            raise CommandFailedError(f"terraform plan failed (exit code {code}):\n{self.tail()}")
         return code == 0
 
     def planned_changes(self) -> dict[str, dict[str, Any]]:
-        """What an apply would do now: address -> {"actions", "attributes"}, the attributes being those whose value differs."""
+        """What an apply would do now: address -> {"actions", "attributes"}, the attributes being those whose value
+        differs.
+        """
         self._run("plan", "-out=planned", "-input=false", "-no-color", PARALLELISM)
         found = {}
         for change in json.loads(self._read("show", "-json", "planned")).get("resource_changes", []):
@@ -122,7 +128,7 @@ class Terraform:
             timeout=120,
         )
         if done.returncode != 0:
-            raise CommandFailed(f"terraform {arguments[0]} failed:\n{done.stdout}{done.stderr}")
+            raise CommandFailedError(f"terraform {arguments[0]} failed:\n{done.stdout}{done.stderr}")
         return done.stdout
 
     def _environment(self) -> dict[str, str]:
@@ -135,7 +141,9 @@ class Terraform:
         return {**found, "TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1"}
 
     def _point_at_local_aws(self) -> None:
-        """The endpoint comes by AWS_ENDPOINT_URL; what has no variable comes in a generated file beside the example's own."""
+        """The endpoint comes by AWS_ENDPOINT_URL; what has no variable comes in a generated file beside the example's
+        own.
+        """
         has_block = any('provider "aws"' in file.read_text() for file in self.folder.glob("*.tf"))
         name = "local_aws_override.tf" if has_block else "local_aws.tf"
         (self.folder / name).write_text(f'provider "aws" {{\n{LOCAL_PROVIDER}}}\n')

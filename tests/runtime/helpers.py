@@ -95,7 +95,8 @@ def engine(*jobs: JobClass, now: datetime = NOW, **options: Any) -> Engine:
     return Engine(
         JobSet(*jobs),
         **{
-            "enqueue": lambda *args, **kwargs: None,
+            "prepare": lambda *args, **kwargs: None,
+            "publish": lambda message: None,
             "instruments": Instruments("shop"),
             "now": lambda: now,
             "random": Middle(),

@@ -207,17 +207,20 @@ def test_a_timeout_of_the_jobs_own_is_not_the_limit() -> None:
         execute(inner, 5.0)
 
 
-def test_the_alarm_is_gone_and_the_former_handler_is_back() -> None:
-    def former(signum: int, frame: object) -> None:
-        raise AssertionError("too late")
+def test_the_alarm_is_gone_when_the_job_has_ended() -> None:
+    execute(lambda: None, 50.0)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    with pytest.raises(ZeroDivisionError):
+        execute(lambda: 1 / 0, 50.0)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
-    before = signal.signal(signal.SIGALRM, former)
+
+def test_a_handler_that_a_job_installed_does_not_keep_the_next_one_from_its_limit() -> None:
+    before = signal.getsignal(signal.SIGALRM)
     try:
-        execute(lambda: None, 0.02)
-        with pytest.raises(ZeroDivisionError):
-            execute(lambda: 1 / 0, 0.02)
-        assert signal.getsignal(signal.SIGALRM) is former
-        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+        execute(lambda: signal.signal(signal.SIGALRM, signal.SIG_IGN), 5.0)
+        with pytest.raises(JobTimeout):
+            execute(lambda: time.sleep(5), 0.02)
     finally:
         signal.signal(signal.SIGALRM, before)
 

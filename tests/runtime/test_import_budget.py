@@ -104,3 +104,14 @@ def test_a_batch_of_one_needs_no_delete_call(tmp_path: Path) -> None:
     found = steps(tmp_path, "each")
     assert found["one"] == set()
     assert "boto3" in found["three"]  # so that this test can tell the difference
+
+
+def test_a_failed_job_needs_no_asyncio() -> None:
+    script = (
+        "import sys; from random import Random; from runtime.policy import decide, full_jitter\n"
+        "decide(ValueError(), 1, retry=full_jitter(), on={}, regenerable=False, random=Random())\n"
+        "assert 'asyncio' not in sys.modules\n"
+    )
+    environment = {"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"}
+    result = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr

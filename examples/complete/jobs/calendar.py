@@ -1,4 +1,6 @@
-"""Calendar propagation: bring a changed appointment to the calendar of one person invited. Many small jobs, ten a batch."""
+"""Calendar propagation: bring a changed appointment to the calendar of one person invited. Many small jobs, ten a
+batch.
+"""
 
 from datetime import timedelta
 from urllib.error import HTTPError
@@ -18,7 +20,7 @@ class Appointment(BaseModel):
     chaos: bool = False
 
 
-class NoSuchCalendar(Exception):
+class NoSuchCalendarError(Exception):
     """The person has left, or has moved to another calendar."""
 
 
@@ -27,7 +29,7 @@ class PropagateAppointment(Job[Appointment, None]):
     workload = "calendar"
     # A busy calendar server answers 429 with Retry-After: the wait is at least that, and this policy on top.
     retry = full_jitter(base=timedelta(seconds=1), cap=timedelta(minutes=5), max_attempts=6)
-    on = {NoSuchCalendar: Permanent("no_such_calendar")}
+    on = {NoSuchCalendarError: Permanent("no_such_calendar")}
     log_fields = ("appointment_id",)
 
     def run(self, args: Appointment, ctx: JobContext) -> None:
@@ -39,5 +41,5 @@ class PropagateAppointment(Job[Appointment, None]):
             send("PUT", f"{args.calendar}/{args.appointment_id}", event, key=ctx.job_id)
         except HTTPError as error:
             if error.code == 404:
-                raise NoSuchCalendar(str(args.calendar)) from error
+                raise NoSuchCalendarError(str(args.calendar)) from error
             raise

@@ -1,4 +1,6 @@
-"""Pre-call plan: what an agent should know and say, worked out in the minute before a call. Worthless once the call has begun."""
+"""Pre-call plan: what an agent should know and say, worked out in the minute before a call. Worthless once the call
+has begun.
+"""
 
 from datetime import timedelta
 
@@ -23,7 +25,7 @@ class Plan(BaseModel):
     minutes: int
 
 
-class NoConsent(Exception):
+class NoConsentError(Exception):
     """The customer has not agreed to be prepared for: a person has to decide."""
 
 
@@ -31,7 +33,7 @@ class PreparePlan(Job[Call, Plan]):
     name = "calls.plan.prepare"
     workload = "calls"
     retry = full_jitter(base=timedelta(seconds=1), cap=timedelta(seconds=20), max_attempts=4)
-    on = {NoConsent: Park("no_consent")}
+    on = {NoConsentError: Park("no_consent")}
     timeout = timedelta(seconds=2)
     ttl = timedelta(minutes=15)
     regenerable = True  # the next call gets a plan of its own, so a late one may be dropped
@@ -41,7 +43,7 @@ class PreparePlan(Job[Call, Plan]):
         if args.chaos:
             strike_on_first_attempt(ctx)
         if not args.consent:
-            raise NoConsent(args.call_id)
+            raise NoConsentError(args.call_id)
         if args.open_tickets > 2:
             return Plan(call_id=args.call_id, goal="calm down, solve the oldest ticket", minutes=15)
         if args.months_since_purchase > 12:

@@ -1,4 +1,6 @@
-"""Rollout: bring a change to an account step by step. FIFO: within one account the steps keep their order, accounts do not wait for each other."""
+"""Rollout: bring a change to an account step by step. FIFO: within one account the steps keep their order, accounts
+do not wait for each other.
+"""
 
 from datetime import timedelta
 from urllib.error import HTTPError
@@ -16,11 +18,11 @@ class Step(BaseModel):
     number: int = Field(ge=1)
 
 
-class AccountLocked(Exception):
+class AccountLockedError(Exception):
     """Somebody works on the account: wait, and let the later steps wait too."""
 
 
-class StepRefused(Exception):
+class StepRefusedError(Exception):
     """The installation says that this step can never be applied to it."""
 
 
@@ -30,8 +32,8 @@ class ApplyStep(Job[Step, None]):
     group = staticmethod(lambda step: step.account)  # the order within one group is kept
     retry = linear(step=timedelta(seconds=2), max_attempts=5)
     on = {
-        AccountLocked: linear(step=timedelta(seconds=1), max_attempts=20),
-        StepRefused: Permanent("step_refused"),
+        AccountLockedError: linear(step=timedelta(seconds=1), max_attempts=20),
+        StepRefusedError: Permanent("step_refused"),
     }
     log_fields = ("account", "number")
 
@@ -40,7 +42,7 @@ class ApplyStep(Job[Step, None]):
             send("POST", f"{args.api}/steps/{args.number}", {"change": args.change}, key=ctx.job_id)
         except HTTPError as error:
             if error.code == 423:
-                raise AccountLocked(args.account) from error
+                raise AccountLockedError(args.account) from error
             if error.code == 422:
-                raise StepRefused(f"{args.account} step {args.number}") from error
+                raise StepRefusedError(f"{args.account} step {args.number}") from error
             raise

@@ -17,7 +17,8 @@ def send(method: str, url: str, content: dict[str, Any], *, key: str) -> int:
         key: the same for every attempt of one job. A job can be run twice; this lets the other side notice.
 
     Raises:
-        urllib.error.HTTPError: an answer from 400. Let it pass unless you know better: the runtime knows what 429 and 5xx mean.
+        urllib.error.HTTPError: an answer from 400. Let it pass unless you know better: the runtime knows what 429 and
+        5xx mean.
     """
     headers = {"Content-Type": "application/json", "Idempotency-Key": key}
     request = Request(url, data=json.dumps(content).encode(), headers=headers, method=method)

@@ -16,7 +16,7 @@ class Webhook(BaseModel):
     data: dict[str, Any]
 
 
-class EndpointGone(Exception):
+class EndpointGoneError(Exception):
     """The customer's server says that this address will not exist again."""
 
 
@@ -24,7 +24,7 @@ class DeliverWebhook(Job[Webhook, int]):
     name = "webhooks.deliver"
     workload = "webhooks"
     retry = linear(step=timedelta(seconds=2), max_attempts=4)
-    on = {EndpointGone: Permanent("endpoint_gone")}  # to the dead letters at once
+    on = {EndpointGoneError: Permanent("endpoint_gone")}  # to the dead letters at once
     ttl = timedelta(days=1)  # nobody wants to hear of it later
     log_fields = ("event",)
 
@@ -33,5 +33,5 @@ class DeliverWebhook(Job[Webhook, int]):
             return send("POST", str(args.url), {"event": args.event, "data": args.data}, key=ctx.job_id)
         except HTTPError as error:
             if error.code == 410:
-                raise EndpointGone(str(args.url)) from error
+                raise EndpointGoneError(str(args.url)) from error
             raise  # 503 and its like: retried by the policy above

@@ -1,11 +1,13 @@
-"""Start MiniStack with the gaps closed. Runs in the local AWS's own virtual environment, see requirements-local-aws.txt."""
+"""Start MiniStack with the gaps closed. Runs in the local AWS's own virtual environment, see requirements-local-
+aws.txt.
+"""
 
 import os
 import sys
 
 from ministack import app
 
-from tests.local_aws.shim import alarms, function_output, function_python, move_tasks, queue_metrics
+from tests.local_aws.shim import alarms, function_output, function_python, machine_size, move_tasks, queue_metrics
 
 
 def main() -> None:
@@ -13,6 +15,7 @@ def main() -> None:
         "alarms": alarms.install,
         "function_output": function_output.install,
         "function_python": function_python.install,
+        "machine_size": machine_size.install,
         "move_tasks": move_tasks.install,
         "queue_metrics": queue_metrics.install,
     }

@@ -1,8 +1,8 @@
 """CloudWatch alarms over the Query protocol, which is what the AWS provider 5.x speaks.
 
-MiniStack's Query answers omit half of an alarm's fields, and Terraform would see a change in every plan. Its JSON answers are complete,
-so the request is translated to JSON and the answer back to XML, with botocore's own description of the service. Alarms over metric
-math are kept as they were put, but MiniStack does not evaluate them.
+MiniStack's Query answers omit half of an alarm's fields, and Terraform would see a change in every plan. Its JSON
+answers are complete, so the request is translated to JSON and the answer back to XML, with botocore's own description
+of the service. Alarms over metric math are kept as they were put, but MiniStack does not evaluate them.
 """
 
 import json
@@ -30,9 +30,7 @@ def install() -> None:
     model = botocore.session.get_session().get_service_model("cloudwatch")
     original: Handler = app.SERVICE_HANDLERS["monitoring"]
 
-    async def handle(
-        method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
-    ) -> Answer:
+    async def handle(method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]) -> Answer:
         form = _form(headers, body)
         name = form.get("Action", "")
         if name not in TRANSLATED:
@@ -46,7 +44,7 @@ def install() -> None:
             "content-type": "application/x-amz-json-1.0",
             "x-amz-target": f"GraniteServiceVersion20100801.{name}",
         }
-        status, answer_headers, answer = await original(method, path, as_json, json.dumps(request).encode(), {})
+        status, _headers, answer = await original(method, path, as_json, json.dumps(request).encode(), {})
         if status != 200:  # let it word its own error
             return await original(method, path, headers, body, query)
         document = json.loads(answer or b"{}")

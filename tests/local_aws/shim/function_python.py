@@ -1,7 +1,7 @@
 """Functions run on the interpreter given in FUNCTION_PYTHON.
 
-MiniStack runs every python3.x function on its own interpreter, where a zip of another version's wheels does not import, and where all
-that is installed beside MiniStack hides what a zip is missing.
+MiniStack runs every python3.x function on its own interpreter, where a zip of another version's wheels does not
+import, and where all that is installed beside MiniStack hides what a zip is missing.
 """
 
 import os

@@ -1,6 +1,8 @@
-"""StartMessageMoveTask, ListMessageMoveTasks and ListDeadLetterSourceQueues, without which there is no redrive of dead letters.
+"""StartMessageMoveTask, ListMessageMoveTasks and ListDeadLetterSourceQueues, without which there is no redrive of
+dead letters.
 
-Simpler than AWS in three ways: the task is done when the call returns, the rate is not honoured, and there is nothing to cancel.
+Simpler than AWS in three ways: the task is done when the call returns, the rate is not honoured, and there is nothing
+to cancel.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""AWS/SQS metrics, published every few seconds. MiniStack has none, so no alarm on a queue's depth or age could ever fire."""
+"""AWS/SQS metrics, published every few seconds. MiniStack has none, so no alarm on a queue's depth or age could ever
+fire.
+"""
 
 import os
 import sys
@@ -33,7 +35,9 @@ def _measure(url: str, queue: dict[str, Any]) -> list[dict[str, Any]]:
     messages = list(queue["messages"])
     values = {
         "ApproximateNumberOfMessagesVisible": sum(m["visible_at"] <= now for m in messages),
-        "ApproximateNumberOfMessagesNotVisible": sum(m["visible_at"] > now and m["receive_count"] > 0 for m in messages),
+        "ApproximateNumberOfMessagesNotVisible": sum(
+            m["visible_at"] > now and m["receive_count"] > 0 for m in messages
+        ),
         "ApproximateAgeOfOldestMessage": max((now - m["sent_at"] for m in messages), default=0),
     }
     dimensions = [{"Name": "QueueName", "Value": url.rsplit("/", 1)[-1]}]

@@ -6,12 +6,23 @@ change behaviour through the job's class attributes, not here (``python -m <pack
 file).
 """
 
+# ruff: noqa: E402
+# Everything imported here stays for the life of the process: collecting garbage in between only makes a cold start
+# longer.
+import gc
+
+_collecting = gc.isenabled()
+gc.disable()
+
 from .app import App
 from .context import JobContext
 from .job import Job, upcast
 from .outcome import Defer, Discard, Outcome, Park, Permanent, Retry
 from .policy import fixed, full_jitter, linear
 from .version import __version__
+
+if _collecting:
+    gc.enable()
 
 __all__ = [
     "App",

@@ -5,24 +5,24 @@ are made on use.
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
-from . import clients, records
-from .claims import ClaimStore
+from . import clients
 from .config import Config
-from .dynamodb import DynamoTable
 from .effects import LedgerRequiredError
 from .engine import Engine, utc_now
 from .job import JobClass
-from .key import written_key
 from .ledger import JobLedger, Ledger, NoLedger, reference
 from .observability import Instruments, Observer
-from .publisher import Published, Publisher
-from .records import Cancelled, JobStatus
 from .registry import Registry
-from .unique import publish_unique
+
+# What a consumer may never use is imported when it is used: a cold start waits for all the rest.
+if TYPE_CHECKING:
+    from .claims import ClaimStore
+    from .publisher import Published, Publisher
+    from .records import Cancelled, JobStatus
 
 
 class App:
@@ -51,7 +51,7 @@ class App:
         correlation: str | None = None,
         job_id: str | None = None,
         unique: Literal["refuse", "join"] | None = None,
-    ) -> Published:
+    ) -> "Published":
         """Publish one job.
 
         Args:
@@ -77,18 +77,24 @@ class App:
         )
         if unique is None:
             return self.publisher.publish(message)
+        from .unique import publish_unique
+
         return publish_unique(self._job_ledger("unique"), self.publisher, message, join=unique == "join")
 
-    def status(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> JobStatus:
+    def status(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> "JobStatus":
         """What became of a job: by its id, or, if its class declares a business key, by class and key.
 
         Raises:
             LedgerRequiredError: the stack has no ledger.
         """
+        from . import records
+
         return records.status(self._job_ledger("app.status").table, self._reference(job_id, job, key))
 
-    def cancel(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> Cancelled:
+    def cancel(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> "Cancelled":
         """Stop a job that has not started, or ask a running one (``ctx.cancelled``). Arguments as of ``status``."""
+        from . import records
+
         return records.cancel(self._job_ledger("app.cancel").table, self._reference(job_id, job, key), self.now())
 
     def _reference(self, job_id: str | None, job: JobClass | None, key: object) -> str:
@@ -96,6 +102,8 @@ class App:
             raise ValueError("give either a job's id, or `job` and `key`")
         if job is None:
             return reference(self.name, "", str(job_id), None)
+        from .key import written_key
+
         return reference(self.name, job.name, "", written_key(job, key))
 
     def _job_ledger(self, what: str) -> JobLedger:
@@ -113,7 +121,7 @@ class App:
         ttl: timedelta | None = None,
         tenant: str | None = None,
         correlation: str | None = None,
-    ) -> list[Published]:
+    ) -> "list[Published]":
         """Publish many jobs of one class, ten a call (one a call through the delay machine).
 
         Returns:
@@ -187,20 +195,27 @@ class App:
         return Registry(self.jobs_package)
 
     @cached_property
-    def publisher(self) -> Publisher:
+    def publisher(self) -> "Publisher":
+        from .publisher import Publisher  # most consumers publish nothing
+
         return Publisher(self.config, self.workload, lambda service: self.client(service), lambda: self.now())
 
     @cached_property
-    def claims(self) -> ClaimStore | None:
+    def claims(self) -> "ClaimStore | None":
         """Where payloads are that were too large for a message; None if the stack has no claim check."""
-        bucket = self.config.claim_bucket
-        return ClaimStore(bucket, self.config.claim_prefix, lambda: self.client("s3")) if bucket else None
+        if not self.config.claim_bucket:
+            return None
+        from .claims import ClaimStore
+
+        return ClaimStore(self.config.claim_bucket, self.config.claim_prefix, lambda: self.client("s3"))
 
     @cached_property
     def ledger(self) -> Ledger:
         """The stack's ledger, or one that keeps nothing if the stack has none."""
         if not self.config.table:
             return NoLedger()
+        from .dynamodb import DynamoTable
+
         return JobLedger(self.name, DynamoTable(self.config.table, lambda: self.client("dynamodb")), lambda: self.now())
 
     @cached_property

@@ -15,22 +15,22 @@ def client(service: str) -> Any:
     """The process's client of one AWS service. Region, credentials and endpoint come from the standard ``AWS_*``
     variables.
     """
-    return _session().client(service, config=_config())
-
-
-@cache
-def _session() -> Any:
     # Importing boto3 and loading its models makes hundreds of thousands of objects that all stay: collecting in between
     # is wasted work.
     enabled = gc.isenabled()
     gc.disable()
     try:
-        import boto3
-
-        return boto3.session.Session()
+        return _session().client(service, config=_config())
     finally:
         if enabled:
             gc.enable()
+
+
+@cache
+def _session() -> Any:
+    import boto3
+
+    return boto3.session.Session()
 
 
 @cache

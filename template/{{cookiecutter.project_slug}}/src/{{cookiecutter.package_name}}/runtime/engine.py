@@ -28,12 +28,12 @@ from .key import business_key
 from .ledger import Claim, JobLedger, Ledger, Leftover, LostClaimError, NoLedger
 from .outcome import MAX_WAIT, Kind, Outcome
 from .policy import decide
-from .publisher import Message
 from .registry import Registry
 
 if TYPE_CHECKING:
     from .context import Enqueue
     from .observability import Instruments
+    from .publisher import Message
 
 CLOCK_SKEW = timedelta(
     seconds=5
@@ -45,12 +45,16 @@ UNKNOWN_GRACE = timedelta(minutes=15)  # a rolling deploy: jobs of the new versi
 UNKNOWN_WAIT = (timedelta(seconds=15), timedelta(minutes=5))
 
 
+NOT_STARTED = Outcome(Kind.DEFER, "not_started", timedelta(0))
+SUCCEEDED = Outcome(Kind.SUCCEEDED)
+
+
 @dataclass(slots=True)
 class Report:
     """What became of one delivery: its outcome, and what was learnt on the way for log line and dead letter."""
 
     delivery: Delivery
-    outcome: Outcome = field(default_factory=lambda: Outcome(Kind.DEFER, "not_started", timedelta(0)))
+    outcome: Outcome = NOT_STARTED
     envelope: Envelope | None = None
     job: JobClass | None = None
     attempt: int = 0
@@ -156,7 +160,8 @@ class Engine:
             envelope = report.envelope = envelope.model_copy(update={"key": business_key(job, args)})
         except BaseException as error:  # no usable key, or a key function that raised: it is pure, so it always will
             return Outcome(Kind.DEAD, "missing_key", error=Failure.of(error))
-        report.log_fields = {name: getattr(args, name) for name in job.log_fields}
+        if job.log_fields:
+            report.log_fields = {name: getattr(args, name) for name in job.log_fields}
 
         # 5. Claim the job, if there is time to run it.
         needed = max(self._longest.get(job.name, 0.0), job.timeout.total_seconds() if job.timeout else 0.0)
@@ -205,7 +210,7 @@ class Engine:
         assert envelope is not None
         own_limit = job.timeout.total_seconds() if job.timeout else None
         left = None if budget is None else max(budget.left(), 0.05)
-        limit = min((seconds for seconds in (own_limit, left) if seconds is not None), default=None)
+        limit = left if own_limit is None or (left is not None and left < own_limit) else own_limit
         started = time.monotonic()
         context = JobContext(
             envelope=envelope,
@@ -244,7 +249,7 @@ class Engine:
                 random=self._random,
             )
         else:
-            return Outcome(Kind.SUCCEEDED, result=result)
+            return SUCCEEDED if result is None else Outcome(Kind.SUCCEEDED, result=result)
         finally:
             seconds = report.run_seconds = time.monotonic() - started
             self._longest[job.name] = max(seconds, self._longest.get(job.name, 0.0))
@@ -291,6 +296,8 @@ class Engine:
         if not leftover.outbox:
             return outcome
         try:
+            from .publisher import Message
+
             for text in leftover.outbox:
                 self._publish(Message.from_json(text))
             assert isinstance(self.ledger, JobLedger)

@@ -6,8 +6,8 @@ to invocation (``asyncio.run`` would close the loop after each).
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
 ALARM_GRACE_SECONDS = 0.25  # an async job is stopped by its loop; the signal is for one that blocks the loop
+
+
+CANCEL_GRACE_SECONDS = 1.0  # for the cleanup of a task that a job left behind
 
 
 class JobTimeout(BaseException):
@@ -38,32 +41,40 @@ def execute(run: Callable[[], Any], limit: float | None) -> Any:
     Raises:
         BaseException: whatever the job raises, or JobTimeout.
     """
-    with _soft_limit(limit):
+    armed = _arm(limit)
+    try:
         result = run()
+    finally:
+        if armed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    if result is None:
+        return None
     if hasattr(result, "__await__"):
-        with _soft_limit(None if limit is None else limit + ALARM_GRACE_SECONDS):
+        armed = _arm(None if limit is None else limit + ALARM_GRACE_SECONDS)
+        try:
             result = _await(result, limit)
+        finally:
+            if armed:
+                signal.setitimer(signal.ITIMER_REAL, 0)
     if any(hasattr(result, method) for method in ("__await__", "__next__", "__anext__")):
         raise NotAwaitedError(f"run returned a {type(result).__name__}; nothing of it was executed")
     return result
 
 
-@contextmanager
-def _soft_limit(limit: float | None) -> Iterator[None]:
+def _stop(signum: int, frame: object) -> None:  # noqa: ARG001
+    raise JobTimeout("the job ran longer than its soft limit")
+
+
+def _arm(limit: float | None) -> bool:
+    """Start the clock of a soft limit, where signals can keep it. The handler stays from job to job: setting it costs
+    more than all the rest of a message's path, looking whether a job has replaced it does not.
+    """
     if limit is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(signum: int, frame: object) -> None:  # noqa: ARG001
-        raise JobTimeout(f"the job ran longer than its soft limit of {limit:.3f} s")
-
-    previous = signal.signal(signal.SIGALRM, stop)
+        return False
+    if signal.getsignal(signal.SIGALRM) is not _stop:
+        signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, max(limit, 0.001))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+    return True
 
 
 _loop: "asyncio.AbstractEventLoop | None" = None
@@ -95,6 +106,7 @@ def _drive(loop: "asyncio.AbstractEventLoop", coroutine: Any) -> Any:
     """Run one job to its end, and end with it what it left behind: a task that goes on would run in its neighbour's
     time.
     """
+    global _loop
     import asyncio
 
     task = loop.create_task(coroutine)
@@ -104,11 +116,14 @@ def _drive(loop: "asyncio.AbstractEventLoop", coroutine: Any) -> Any:
         left = asyncio.all_tasks(loop)  # the job itself is among them if the signal struck inside the loop
         for pending in left:
             pending.cancel()
-        with suppress(BaseException):
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        if left:
+            with suppress(BaseException):
+                loop.run_until_complete(asyncio.wait(left, timeout=CANCEL_GRACE_SECONDS))
         for ended in (task, *left):
             if ended.done() and not ended.cancelled():
                 ended.exception()  # looked at, or the loop would print its text when it is collected
+        if not all(ended.done() for ended in left):
+            _loop = None  # a task that refuses to end is left on this loop, which never runs again
 
 
 def _in_thread(call: Callable[[], Any]) -> Any:

@@ -43,15 +43,15 @@ def deliveries(event: object, max_receive_count: int) -> list[Delivery]:
 
 
 def _delivery(number: int, record: object, max_receive_count: int) -> Delivery:
-    if not isinstance(record, Mapping) or record.get("eventSource") != "aws:sqs":
-        source = record.get("eventSource") if isinstance(record, Mapping) else type(record).__name__
+    if not isinstance(record, dict) or record.get("eventSource") != "aws:sqs":
+        source = record.get("eventSource") if isinstance(record, dict) else type(record).__name__
         raise ForeignEventError(f"record {number} comes from {source!r}, not from 'aws:sqs'")
     message_id, body = record.get("messageId"), record.get("body")
     if not isinstance(message_id, str) or not message_id or not isinstance(body, str):
         # Without its id a record cannot be reported as failed: nothing of the batch may be acknowledged.
         raise ForeignEventError(f"record {number} lacks its messageId or its body; SQS always sends both")
     attributes = record.get("attributes")
-    attributes = attributes if isinstance(attributes, Mapping) else {}
+    attributes = attributes if isinstance(attributes, dict) else {}
     source = str(record.get("eventSourceARN", ""))
     group = attributes.get("MessageGroupId")
     sent = _number(attributes.get("SentTimestamp"))
@@ -79,8 +79,8 @@ def _number(value: object) -> float | None:
 def _attributes(raw: object) -> dict[str, dict[str, Any]]:
     """Lambda writes attribute fields in lower camel case and binary values in base64; boto3 wants neither."""
     kept: dict[str, dict[str, Any]] = {}
-    for name, value in raw.items() if isinstance(raw, Mapping) else ():
-        if isinstance(value, Mapping) and isinstance(value.get("dataType"), str):
+    for name, value in raw.items() if isinstance(raw, dict) else ():
+        if isinstance(value, dict) and isinstance(value.get("dataType"), str):
             if isinstance(value.get("stringValue"), str):
                 kept[name] = {"DataType": value["dataType"], "StringValue": value["stringValue"]}
             elif isinstance(value.get("binaryValue"), str):

@@ -55,7 +55,7 @@ _STATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claim:
     """The right to run a job once.
 

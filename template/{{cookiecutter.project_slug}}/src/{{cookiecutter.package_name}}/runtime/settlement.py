@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from .config import Config
 from .deadletter import dead_letter
-from .delay_machine import rescheduled, start_delays
 from .outcome import MAX_WAIT, Kind
 
 if TYPE_CHECKING:
@@ -119,6 +118,8 @@ class Settlement:
 
     def _put_back(self, report: "Report", wait: timedelta) -> float | None:
         """Send the job through the delay machine, then acknowledge the message: never the other way round."""
+        from .delay_machine import rescheduled, start_delays
+
         try:
             self._config.require(JOBS_DELAY_MACHINE_ARN=self._config.delay_machine_arn)
             assert self._machines is not None
