@@ -108,7 +108,7 @@ class Witness:
             case "DONE":
                 missing = [child for child in story.outbox if child not in self.accepted]
                 self.need(not missing, "follow-up jobs are published", f"{about} is acknowledged, not so {missing}")
-                same = message.digest in {item.get("args_hash"), *story.done}
+                same = message.digest in {item.get("args_hash"), *story.done, *story.dropped}
                 self.need(same, "nothing is lost", f"{about} was acknowledged for the work of another payload")
             case "PARKED":
                 pass  # its body was checked when it was written
