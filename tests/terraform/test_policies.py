@@ -12,7 +12,7 @@ from .harness import Terraform, report, resources
 
 pytestmark = pytest.mark.xdist_group("terraform-policies")
 
-# AWS offers nothing finer for these: X-Ray and log delivery have no resources, Lambda checks network permissions on "*".
+# AWS offers nothing finer for these: X-Ray and log delivery have no resources, Lambda checks network ones on "*".
 RESOURCE_STAR = {"Tracing", "NetworkInterfaces", "LogDelivery"}
 
 
