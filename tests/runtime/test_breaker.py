@@ -275,6 +275,16 @@ def test_what_nobody_used_in_the_ramp_does_not_add_up(world: World) -> None:
     assert len(starts(world, breaker, 1)) <= 3
 
 
+def test_the_rate_does_not_grow_beyond_what_is_used(world: World) -> None:
+    breaker = world.breaker()
+    recovered(world, breaker)
+    for number in range(18):
+        world.clock.seconds += 3
+        assert breaker.ask(f"job-{number}") is not None
+    assert world.item["rate"] == 1000
+    assert len(starts(world, breaker, 1)) <= 1
+
+
 def test_a_quiet_ramp_ends_after_a_minute(world: World) -> None:
     breaker = world.breaker()
     recovered(world, breaker)
@@ -305,7 +315,7 @@ def test_a_failure_at_the_lowest_rate_opens_it_again(world: World) -> None:
     breaker = world.breaker()
     recovered(world, breaker)
     failed = 0
-    while world.item["state"] == "RAMP":
+    while world.item["state"] == "RAMP" and failed < 5:
         world.clock.seconds += 0.1
         if admission := breaker.ask(f"job-{world.clock.seconds}"):
             assert breaker.failed(admission)
@@ -549,6 +559,15 @@ def test_without_a_guard_the_run_itself_speaks_for_its_only_dependency(world: Wo
     assert isinstance(gate, Gate)
     gate.succeeded()
     assert world.item["state"] == "RAMP"
+
+
+def test_an_error_outside_the_guard_is_not_held_against_a_dependency_that_answered(world: World) -> None:
+    gate = through(world, world.breakers())
+    assert isinstance(gate, Gate)
+    with gate.guard("smtp"):
+        pass
+    assert isinstance(gate.failed(ConnectionError("another service")), ConnectionError)
+    assert world.table.writes == 0
 
 
 def test_with_several_dependencies_only_declared_exceptions_tell_which(world: World) -> None:

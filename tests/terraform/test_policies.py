@@ -12,7 +12,7 @@ from .harness import Terraform, report, resources
 
 pytestmark = pytest.mark.xdist_group("terraform-policies")
 
-# AWS offers nothing finer for these (X-Ray and log delivery have no resources; Lambda checks network permissions on "*").
+# AWS offers nothing finer for these: X-Ray and log delivery have no resources, Lambda checks network ones on "*".
 RESOURCE_STAR = {"Tracing", "NetworkInterfaces", "LogDelivery"}
 
 
@@ -24,7 +24,7 @@ def applied(tf: Terraform) -> list[dict[str, Any]]:
     found = [resource for run in runs for resource in resources(run.state)]
     kinds = {resource["type"] for resource in found}
     assert {"aws_sqs_queue", "aws_sns_topic", "aws_iam_role_policy", "aws_lambda_event_source_mapping"} <= kinds
-    assert {"aws_dynamodb_table", "aws_s3_bucket_policy", "aws_sfn_state_machine", "aws_scheduler_schedule_group"} <= kinds
+    assert {"aws_dynamodb_table", "aws_s3_bucket_policy", "aws_sfn_state_machine"} <= kinds
     return found
 
 

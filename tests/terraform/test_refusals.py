@@ -81,7 +81,7 @@ REFUSALS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"claim_check": {"expire_days": 18}},
         ['"email"', "is 18", "at least 19", "345600", "14 days", "Raise expire_days"],
     ),
-    "bucket name": ({"claim_check": {"bucket_name": "acme.jobs"}}, ["shop-claims", '"acme.jobs"', "no dots", "Leave it"]),
+    "bucket name": ({"claim_check": {"bucket_name": "acme.jobs"}}, ["shop-claims", '"acme.jobs"', "no dots"]),
     "pause without table": (workload(pause_on_open=True), ['"email"', "no job_state", "Set job_state = {}"]),
     "name of a delay machine": (
         {"workloads": {"email": {"lambda": LAMBDA}, "email-delay": {"lambda": LAMBDA}}},

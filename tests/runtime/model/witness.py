@@ -66,6 +66,7 @@ class Story:
     successes: int = 0
     digests: set[str] = field(default_factory=set)  # payloads that were published
     done: set[str] = field(default_factory=set)  # payloads whose work was done at some time
+    dropped: set[str] = field(default_factory=set)  # payloads that were discarded at some time
 
 
 class Witness:
@@ -107,7 +108,7 @@ class Witness:
             case "DONE":
                 missing = [child for child in story.outbox if child not in self.accepted]
                 self.need(not missing, "follow-up jobs are published", f"{about} is acknowledged, not so {missing}")
-                same = message.digest in {item.get("args_hash"), *story.done}
+                same = message.digest in {item.get("args_hash"), *story.done, *story.dropped}
                 self.need(same, "nothing is lost", f"{about} was acknowledged for the work of another payload")
             case "PARKED":
                 pass  # its body was checked when it was written
@@ -220,6 +221,8 @@ class Witness:
             self.need("ttl" not in after, "what is parked is kept", f"{ref} will expire")
         if state == "DONE":
             story.done.add(story.digest)
+        elif state == "DISCARDED":
+            story.dropped.add(story.digest)
         if "outbox" in after:
             story.outbox = [Message.from_json(text).id for text in after["outbox"]]
 
@@ -237,7 +240,9 @@ class Witness:
         elif after.get("cancel"):
             self.stories[ref].cancelled = True
         elif new == "DISCARDED":
-            self.stories[ref].cancelled = True
+            story = self.stories[ref]
+            story.cancelled = True
+            story.dropped |= {story.digest} if old == "RETRY" else story.digests
             self.need(old in (None, "QUEUED", "RETRY"), "an end is final", f"{ref}: cancelled though {old}")
 
     def committed(self, ref: str, writes: Sequence[Mapping[str, Any]]) -> None:
@@ -304,7 +309,8 @@ class Witness:
                 missing = [child for child in story.outbox if child not in self.accepted]
                 self.need(not missing or bool(letters), "follow-up jobs are published", f"{ref}: {missing}")
             if state not in FINAL:
-                kept = letters | story.done >= story.digests or not story.job.ledger or story.job.regenerable
+                kept = letters | story.done | story.dropped >= story.digests
+                kept = kept or not story.job.ledger or story.job.regenerable
                 self.need(kept, "every job comes to an end", f"{ref} is {state}, letters for {letters}")
             if state == "DEAD" and not story.job.regenerable:  # redriven after its deadline that one is dropped
                 self.need(bool(letters), "nothing is lost", f"{ref} is dead without a letter")
