@@ -36,6 +36,8 @@ class Ledger(Protocol):
 
 
 class NoLedger:
+    """Attempts are receives: one that did not run the job (a deferral, a mate that killed the process) counts too."""
+
     keeps_parked = False
 
     def acquire(self, job: JobClass, envelope: Envelope, delivery: Delivery) -> Claim | Outcome:  # noqa: ARG002
