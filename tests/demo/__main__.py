@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.local_aws import deploy, engine, project
 from tests.local_aws.paths import EXAMPLES, REPOSITORY
-from tests.local_aws.process import Supervised, clean_environment, clean_exit_on_sigterm
+from tests.local_aws.process import CommandFailedError, Supervised, clean_environment, clean_exit_on_sigterm
 from tests.local_aws.stack import Stack, wait_for
 
 from . import kept, mix
@@ -47,20 +47,13 @@ def main(arguments: list[str]) -> int:
     screen = Screen()
     folder = Path(tempfile.mkdtemp(prefix="background-jobs-demo-"))
     with clean_exit_on_sigterm(), contextlib.ExitStack() as stack:
-        left_up = False
-
-        def clean_up() -> None:
-            if not left_up:
-                shutil.rmtree(folder, ignore_errors=True)
-
-        stack.callback(clean_up)
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stage = Stage(screen, folder, stack, keep=keep)
         deployed = stage.set_up()
         tally = play(screen, deployed, stage.servers)
         accounted = summarise(screen, deployed, tally, stage.effects())
         if keep:
-            left_up = True
-            stack.pop_all()  # nothing is stopped
+            stack.pop_all()  # nothing is stopped or removed
             kept.remember(folder, deployed.aws.endpoint or "", stage.pids)
             how_to_look_around(screen, deployed)
         return 0 if accounted else 1
@@ -165,5 +158,16 @@ def _progress_of(log: Path) -> str:
     return f"{text.count('Creation complete')} of {planned[1]} resources" if planned else ""
 
 
+def run(arguments: list[str]) -> int:
+    try:
+        return main(arguments)
+    except KeyboardInterrupt:
+        print("\ninterrupted; everything that was started is stopped", file=sys.stderr)
+        return 130
+    except (CommandFailedError, RuntimeError) as error:
+        print(f"\nthe demo failed: {error}", file=sys.stderr)
+        return 1
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:]))

@@ -82,11 +82,12 @@ def test_without_the_topics_statement_in_the_queue_policy_nothing_arrives(quicks
     assert len(denies) < len(policy["Statement"]), "the policy allows nothing, not even the topic"
 
     sqs.set_queue_attributes(QueueUrl=queue, Attributes={"Policy": json.dumps({**policy, "Statement": denies})})
+    waiting = quickstart.depth("email")
     try:
         lost = quickstart.publish_one("probes.email", {"label": "lost"})
         time.sleep(8)
         assert quickstart.outcomes_of(lost) == []
-        assert quickstart.depth("email") == 0
+        assert quickstart.depth("email") <= waiting
     finally:
         sqs.set_queue_attributes(QueueUrl=queue, Attributes={"Policy": before})
     arrives = quickstart.publish_one("probes.email", {"label": "arrives"})

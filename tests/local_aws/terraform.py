@@ -22,12 +22,12 @@ PARALLELISM = "-parallelism=20"
 
 LOCAL_PROVIDER = """\
   # A local AWS has no account behind it to check, and answers 5xx to what it lacks: with the default of 25 retries
-  # that is a hang.
+  # that is a hang. A few are needed: it closes idle connections, now and then one that is just being used again.
   skip_credentials_validation = true
   skip_metadata_api_check     = true
   skip_requesting_account_id  = false
   s3_use_path_style           = true
-  max_retries                 = 1
+  max_retries                 = 4
 """
 
 COPIED = shutil.ignore_patterns("tests", ".terraform", ".terraform.lock.hcl", "*.tfstate*", "__pycache__")

@@ -7,13 +7,16 @@ shim's file.
 from __future__ import annotations
 
 import io
+import json
 import time
 import urllib.parse
 import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 
@@ -23,7 +26,15 @@ from .stack import wait_for
 
 pytestmark = pytest.mark.xdist_group("gaps")  # two engines, started once
 
-GAPS = ("alarms", "function_output", "function_python", "machine_size", "move_tasks", "queue_metrics")
+GAPS = (
+    "alarms",
+    "batch_permissions",
+    "function_output",
+    "function_python",
+    "machine_size",
+    "move_tasks",
+    "queue_metrics",
+)
 
 FUNCTION = """
 import os, sys, time
@@ -41,7 +52,7 @@ def handler(event, context):
 
 @pytest.fixture(scope="module")
 def shimmed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
-    settings = {"LOCAL_AWS_QUEUE_METRICS_SECONDS": "0.5"}
+    settings = {"AUTH": "true", "LOCAL_AWS_QUEUE_METRICS_SECONDS": "0.5"}
     aws, process = engine.start(tmp_path_factory.mktemp("shimmed"), settings=settings)
     with process:
         yield aws
@@ -49,7 +60,7 @@ def shimmed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
-    settings = {"LOCAL_AWS_GAPS_LEFT_OPEN": ",".join(GAPS), "LOCAL_AWS_QUEUE_METRICS_SECONDS": "0.5"}
+    settings = {"AUTH": "true", "LOCAL_AWS_GAPS_LEFT_OPEN": ",".join(GAPS), "LOCAL_AWS_QUEUE_METRICS_SECONDS": "0.5"}
     aws, process = engine.start(tmp_path_factory.mktemp("plain"), settings=settings)
     with process:
         yield aws
@@ -173,7 +184,7 @@ def _function(aws: Aws) -> str:
         client.create_function(
             FunctionName="probe",
             Runtime="python3.13",
-            Role="arn:aws:iam::000000000000:role/probe",
+            Role=_role(aws, "probe"),
             Handler="app.handler",
             Code={"ZipFile": packed.getvalue()},
             Timeout=20,
@@ -241,6 +252,49 @@ def _most_at_once(aws: Aws) -> int:
     found = wait_for(lambda: len(runs()) >= 12 and runs(), timeout=60, what="all twelve have run") or []
     aws.client("lambda").delete_event_source_mapping(UUID=mapping["UUID"])
     return max(sum(start <= moment < end for start, end in found) for moment, _ in found)
+
+
+def _role_client(aws: Aws, service: str) -> Any:
+    """A client with the credentials of such a role."""
+    keys = aws.client("sts").assume_role(RoleArn=_role(aws, "sender"), RoleSessionName="test")["Credentials"]
+    return boto3.client(
+        service,
+        endpoint_url=aws.endpoint,
+        region_name=aws.region,
+        aws_access_key_id=keys["AccessKeyId"],
+        aws_secret_access_key=keys["SecretAccessKey"],
+        aws_session_token=keys["SessionToken"],
+    )
+
+
+def _role(aws: Aws, name: str) -> str:
+    """A role that may send messages and nothing else."""
+    iam = aws.client("iam")
+    trust = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+    may = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*"}
+    arn: str = iam.create_role(RoleName=name, AssumeRolePolicyDocument=_policy(trust))["Role"]["Arn"]
+    iam.put_role_policy(RoleName=name, PolicyName="send", PolicyDocument=_policy(may))
+    return arn
+
+
+def _policy(statement: dict[str, Any]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+def _send_batch_as_role(aws: Aws) -> dict[str, Any]:
+    sqs = _role_client(aws, "sqs")
+    url = _queue(aws, "batch")
+    answer: dict[str, Any] = sqs.send_message_batch(QueueUrl=url, Entries=[{"Id": "1", "MessageBody": "x"}])
+    return answer
+
+
+def test_a_batch_call_needs_the_permission_of_the_single_one(shimmed: Aws) -> None:
+    assert len(_send_batch_as_role(shimmed)["Successful"]) == 1
+
+
+def test_plain_it_needs_one_that_aws_does_not_have(plain: Aws) -> None:
+    with pytest.raises(ClientError, match="SendMessageBatch"):
+        _send_batch_as_role(plain)
 
 
 def test_the_list_of_gaps_is_complete() -> None:

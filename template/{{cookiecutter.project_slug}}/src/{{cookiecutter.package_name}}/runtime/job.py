@@ -109,7 +109,14 @@ class Job(Generic[Args, Result]):
         if model is not None:
             cls.payload_model = model
         marked = [getattr(value, "__func__", value) for value in vars(cls).values()]  # @staticmethod may stand above
-        own = {u.from_version: (u.to_version, u.function) for u in marked if isinstance(u, _Upcast)}
+        own: dict[int, tuple[int, Upcaster]] = {}
+        for step in (value for value in marked if isinstance(value, _Upcast)):
+            if step.from_version in own:
+                raise JobDeclarationError(
+                    f"{cls.__module__}.{cls.__qualname__}: two functions are marked @upcast from version "
+                    f"{step.from_version}. Keep one of them"
+                )
+            own[step.from_version] = step.to_version, step.function
         cls.upcasters = {**cls.upcasters, **own}
         if cls.name:
             _check(cls)
@@ -131,6 +138,10 @@ def _payload_model(cls: JobClass) -> type[BaseModel] | None:
 def _check(cls: JobClass) -> None:
     for rule, remedy in _broken_rules(cls):
         raise JobDeclarationError(f"{cls.__module__}.{cls.__qualname__}: {rule}. {remedy}")
+
+
+def _is_policy(rule: object) -> bool:
+    return hasattr(rule, "delay") and isinstance(getattr(rule, "max_attempts", None), int)
 
 
 def _broken_rules(cls: JobClass) -> list[tuple[str, str]]:
@@ -165,7 +176,7 @@ def _broken_rules(cls: JobClass) -> list[tuple[str, str]]:
         "Start at 1",
     )
     need(
-        hasattr(cls.retry, "delay") and isinstance(getattr(cls.retry, "max_attempts", None), int),
+        _is_policy(cls.retry),
         f"retry={cls.retry!r} is no retry policy",
         "Use linear(...), fixed(...), full_jitter(...) or an object with max_attempts and delay",
     )
@@ -176,7 +187,7 @@ def _broken_rules(cls: JobClass) -> list[tuple[str, str]]:
             "Keys of on are exception classes",
         )
         need(
-            isinstance(rule, Decision) or hasattr(rule, "delay"),
+            isinstance(rule, Decision) or _is_policy(rule),
             f"on maps {getattr(error, '__name__', error)} to {rule!r}",
             'Map it to a retry policy or to an instance such as Permanent("reason")',
         )

@@ -111,6 +111,8 @@ class Ledger(Protocol):
 
 
 class NoLedger:
+    """Attempts are receives: one that did not run the job (a deferral, a mate that killed the process) counts too."""
+
     keeps_parked = False
 
     def acquire(self, envelope: Envelope, delivery: Delivery, lease: timedelta) -> Claim | Outcome | Leftover:  # noqa: ARG002

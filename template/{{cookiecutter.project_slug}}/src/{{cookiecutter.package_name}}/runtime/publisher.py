@@ -20,7 +20,7 @@ from .claims import ClaimStore, PayloadTooLargeError
 from .config import Config
 from .delay import DelayRefusedError, DelaySeconds, Machine, NotBefore, Now, Plan, check_payload_lasts, plan, timestamp
 from .delay_machine import Delayed, delayed, start_delays
-from .envelope import Envelope, decode, encode
+from .envelope import Envelope, decode, encode, locations
 from .key import MissingKeyError, business_key
 
 if TYPE_CHECKING:
@@ -249,9 +249,11 @@ class Publisher:
                 payload=args.model_dump(mode="json", by_alias=True, round_trip=True),
             )
             body = encode(envelope)
-            decode(body)  # what no consumer could read must not leave
+            # What no consumer could read must not leave: neither the header, nor a payload that its own model refuses
+            # once it is JSON (an alias that is written but not read, an infinite number).
+            job.payload_model.model_validate_json(to_json(decode(body).payload))
         except ValidationError as error:
-            raise PublishError(f"job {job.name!r}: {error}") from error
+            raise PublishError(f"job {job.name!r} breaks its own rules: {locations(error)}") from None
         except ValueError as error:
             raise PublishError(str(error)) from error
         except Exception as error:
