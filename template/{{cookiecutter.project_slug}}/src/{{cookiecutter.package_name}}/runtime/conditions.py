@@ -123,6 +123,8 @@ class Expression:
                 return f"attribute_not_exists({self.name(name)})"
             case Compare(name, operator, value):
                 return f"{self.name(name)} {operator} {self.value(value)}"
+            case Every((part,)) | Either((part,)):
+                return self.write(part)  # DynamoDB refuses redundant parentheses
             case Every(parts):
                 return "(" + " AND ".join(self.write(part) for part in parts) + ")"
             case Either(parts):

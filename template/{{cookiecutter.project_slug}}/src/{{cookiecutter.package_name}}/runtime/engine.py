@@ -136,6 +136,8 @@ class Engine:
             return self._unknown(report, now, "import_failed", error)
         if job is None:
             return self._unknown(report, now, "unknown_job")
+        if envelope.job != job.name:  # one record per key, whatever the job was called when it was sent
+            envelope = report.envelope = envelope.model_copy(update={"job": job.name})
         if _is_past(envelope, now):
             return self._late(report, job, Outcome(Kind.PARKED, "expired"))
 
@@ -187,7 +189,7 @@ class Engine:
         if outcome.kind is Kind.LOST:
             return outcome
         if effects.committed:
-            return self._publish_leftover(Leftover(claim.ref, effects.outbox), outcome)
+            return self._publish_leftover(Leftover(claim.ref, effects.outbox, claim.owner), outcome)
         return self._finish(ledger, claim, report, outcome, ran=ran)
 
     def _fetched(self, envelope: Envelope) -> Envelope:
@@ -301,18 +303,19 @@ class Engine:
             for text in leftover.outbox:
                 self._publish(Message.from_json(text))
             assert isinstance(self.ledger, JobLedger)
-            self.ledger.clear_outbox(leftover.ref)
+            self.ledger.clear_outbox(leftover)
         except Exception as error:
             wait = timedelta(seconds=self._random.uniform(*LEDGER_FAULT_SECONDS))
             return Outcome(Kind.DEFER, "outbox_not_published", wait, Failure.of(error))
         return outcome
 
     def _late(self, report: Report, job: JobClass, parked: Outcome) -> Outcome:
-        outcome = _too_late(job, parked)
-        return outcome if outcome.kind is Kind.DISCARDED else self._park(report, job, outcome)
+        return self._end(report, job, _too_late(job, parked))
 
-    def _park(self, report: Report, job: JobClass | None, outcome: Outcome) -> Outcome:
-        """Keep a job that was not run for a human: claim it, so that no owner is overwritten, and record why."""
+    def _end(self, report: Report, job: JobClass | None, outcome: Outcome) -> Outcome:
+        """End a job that is not run: claim it, so that nobody still runs it and its follow-up jobs are published, and
+        record why.
+        """
         ledger = self._ledger_of(job)
         claim = self._acquire(ledger, report, job, None)
         if isinstance(claim, Outcome):
@@ -338,7 +341,7 @@ class Engine:
             shortest, longest = UNKNOWN_WAIT
             wait = min(longest, shortest * 2 ** min(delivery.receive_count - 1, 10))
             return Outcome(Kind.DEFER, reason, wait, failure)
-        return self._park(report, report.job, Outcome(Kind.PARKED, reason, error=failure))
+        return self._end(report, report.job, Outcome(Kind.PARKED, reason, error=failure))
 
 
 _NO_LEDGER = NoLedger()
@@ -348,11 +351,11 @@ def _must_not_run(job: JobClass, claim: Claim) -> Outcome | None:
     """What the record says before the job may run. Only a ledger knows."""
     if not claim.owner:
         return None
-    if claim.cancelled:
-        return Outcome(Kind.DISCARDED, "cancelled")
     unknown = sorted(step for step, state in claim.effects.items() if state == "begun")
     if unknown:
         return Outcome(Kind.PARKED, f"effect_unknown: {unknown[0]}")
+    if claim.cancelled:
+        return Outcome(Kind.DISCARDED, "cancelled")
     if claim.crashes >= job.max_crashes:
         return Outcome(Kind.DEAD, "crash_loop")
     if claim.crashes and job.after_crash == "park":

@@ -22,6 +22,7 @@ duplicate.
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random, SystemRandom
@@ -30,6 +31,7 @@ from typing import Any, Protocol
 from pydantic_core import to_json
 
 from .conditions import Condition, above, absent, all_of, any_of, at_most, below, equals
+from .deadletter import ATTRIBUTE
 from .delivery import Delivery
 from .envelope import Envelope
 from .failure import Failure
@@ -82,6 +84,7 @@ class Leftover:
 
     ref: str
     outbox: Sequence[str]
+    owner: str
 
 
 class LostClaimError(BaseException):
@@ -162,14 +165,15 @@ class JobLedger:
             "owner": owner,
             "lease": now + round(lease.total_seconds() * 1000),
             "msg": delivery.message_id,
+            "generation": envelope.generation,
             "ttl": self._ttl(),
         }
-        about = {"job": envelope.job, "id": envelope.id, "args_hash": digest, "generation": envelope.generation}
+        about = {"job": envelope.job, "id": envelope.id, "args_hash": digest}
         try:
             item = self.table.update(
                 Update(
                     ref,
-                    _takeable(now, envelope.id, delivery.message_id, digest),
+                    _takeable(now, envelope.generation, delivery.message_id, digest),
                     sets=claim,
                     defaults=about,
                     adds={"starts": 1},
@@ -177,52 +181,66 @@ class JobLedger:
             )
         except ConditionFailedError as failed:
             item = dict(failed.item)
+            if item.get("owner") == owner:  # the SDK repeated a write whose answer was lost
+                return _claim(ref, owner, item, envelope)
             instead = self._instead(item, envelope, delivery, digest, now)
             if instead is not None:
                 return instead
             # Expired or redriven: begin anew, on the condition that the record still is the one just read.
             same = [equals(name, item[name]) if name in item else absent(name) for name in ("state", "owner", "ttl")]
-            kept = {*claim, *about, "starts", "pk"}
+            effects = self._kept_effects(item, now)
+            kept = {*claim, *about, *effects, "starts", "pk"}
             try:
                 item = self.table.update(
                     Update(
                         ref,
                         all_of(*same),
-                        sets={**claim, **about, "starts": 1},
+                        sets={**claim, **about, **effects, "starts": 1},
                         removes=tuple(sorted(set(item) - kept)),
                     )
                 )
-            except ConditionFailedError:  # somebody else was faster
+            except ConditionFailedError as failed:
+                if failed.item.get("owner") == owner:
+                    return _claim(ref, owner, failed.item, envelope)
+                # Somebody else was faster.
                 return Outcome(Kind.DEFER, "in_progress", self._jittered(1.0))
         return _claim(ref, owner, item, envelope)
+
+    def _kept_effects(self, item: Mapping[str, Any], now: int) -> dict[str, Any]:
+        """What a redriven job has done for good stays done, and what is unknown stays unknown until a human decides."""
+        return {"effects": item["effects"]} if "effects" in item and not _expired(item, now) else {}
 
     def _instead(
         self, item: Mapping[str, Any], envelope: Envelope, delivery: Delivery, digest: str, now: int
     ) -> Outcome | Leftover | None:
         """What to do with a job that cannot be claimed; None: its record may begin anew."""
         state = item.get("state")
-        if item.get("ttl", 0) <= now // 1000 or (
-            envelope.generation > item.get("generation", 0) and state not in PENDING
-        ):
+        # Under one key another job may be parked: what waits for a human is not thrown away for it.
+        same_job = envelope.id == item.get("id") or digest == item.get("args_hash")
+        free = state in ("DEAD", "DISCARDED") or (state == "PARKED" and same_job)
+        # What was dropped because a newer one does its work does not stand in the newer one's way.
+        newer_one = state == "DISCARDED" and envelope.id != item.get("id") and item.get("reason") != "cancelled"
+        if _expired(item, now) or newer_one or (envelope.generation > item.get("generation", 0) and free):
             return None  # DynamoDB deletes expired items within days, not at once; a redrive says so by its generation
-        if state == "DEAD" and item.get("msg") == delivery.message_id:
-            # The process died between recording the death and sending the letter, or between that and the
-            # acknowledgement.
-            error = Failure(item["error"], item.get("message", "")) if "error" in item else None
-            return Outcome(Kind.DEAD, item.get("reason", ""), error=error)
         sent_ms = None if delivery.sent_at is None else delivery.sent_at * 1000
-        if state == "DEAD" and sent_ms is not None and sent_ms > item.get("outcome_at", 0) + SENT_GRACE_MS:
-            return None
-        if state in PENDING and item.get("args_hash") != digest:
+        if state == "DEAD":
+            newer = sent_ms is not None and sent_ms > item.get("outcome_at", 0) + SENT_GRACE_MS
+            # A dead letter carries its reason through a redrive; one that the queue itself moved has only its time.
+            if item.get("msg") != delivery.message_id and (newer or ATTRIBUTE in delivery.attributes):
+                return None
+            # The process died between recording the death and sending the letter, or between that and the
+            # acknowledgement; or a late duplicate. Which one cannot be told: a second letter is the harmless mistake.
+            return Outcome(Kind.DEAD, item.get("reason", ""), error=_failure(item))
+        if item.get("args_hash", digest) != digest:  # a job that was cancelled before it came has none
             return Outcome(Kind.DEAD, "key_conflict")
+        if state in PENDING and envelope.generation < item.get("generation", 0):
+            return Outcome(Kind.DUPLICATE, "superseded")  # its redriven copy is on its way
         if state == "RUNNING":
             return Outcome(Kind.DEFER, "in_progress", self._jittered((item.get("lease", 0) - now) / 1000))
         if state == "RETRY":
             return Outcome(Kind.DEFER, "not_due", self._jittered((item.get("not_before", 0) - now) / 1000))
-        if state == "QUEUED":  # another publication of the same work is on its way
-            return Outcome(Kind.DUPLICATE, "superseded")
         if item.get("outbox"):
-            return Leftover(item["pk"], item["outbox"])
+            return Leftover(item["pk"], item["outbox"], item["owner"])
         if state == "DISCARDED":
             return Outcome(Kind.DISCARDED, item.get("reason", ""))
         return Outcome(Kind.DUPLICATE, str(state).lower())
@@ -243,10 +261,12 @@ class JobLedger:
         # starts - ends counts the runs that never told how they ended.
         counted = ran and outcome.kind is not Kind.DEFER
         adds = {"ends": 1} if counted else {"starts": -1}
+        # What is parked waits for a human without limit of time: DynamoDB must not expire it.
+        removes = ("lease", "ttl") if outcome.kind is Kind.PARKED else ("lease",)
         if outcome.kind is Kind.SUCCEEDED:
             sets.update(_result(outcome.result))
         try:
-            self.table.update(Update(claim.ref, _mine(claim), sets=sets, adds=adds, removes=("lease",)))
+            self.table.update(Update(claim.ref, _mine(claim), sets=sets, adds=adds, removes=removes))
         except ConditionFailedError as failed:
             if failed.item.get("owner") == claim.owner and failed.item.get("state") == state:
                 return outcome  # the SDK repeated a write whose answer was lost
@@ -306,9 +326,11 @@ class JobLedger:
             if item.get("owner") != claim.owner or item.get("state") != "DONE":
                 raise
 
-    def clear_outbox(self, ref: str) -> None:
+    def clear_outbox(self, leftover: Leftover) -> None:
         """The follow-up jobs are published."""
-        self.table.update(Update(ref, equals("state", "DONE"), removes=("outbox",)))
+        same = all_of(equals("state", "DONE"), equals("owner", leftover.owner))
+        with suppress(ConditionFailedError):  # somebody else was faster, and the key may be in use again
+            self.table.update(Update(leftover.ref, same, removes=("outbox",)))
 
     def _milliseconds(self) -> int:
         return round(self.now().timestamp() * 1000)
@@ -321,14 +343,24 @@ class JobLedger:
         return min(timedelta(seconds=wait), MAX_WAIT)
 
 
-def _takeable(now: int, job_id: str, message_id: str, digest: str) -> Condition:
+def _failure(item: Mapping[str, Any]) -> Failure | None:
+    return Failure(item["error"], item.get("message", "")) if "error" in item else None
+
+
+def _expired(item: Mapping[str, Any], now: int) -> bool:
+    return "ttl" in item and bool(item["ttl"] <= now // 1000)
+
+
+def _takeable(now: int, generation: int, message_id: str, digest: str) -> Condition:
     return any_of(
         absent("pk"),
         all_of(
             above("ttl", now // 1000),
             equals("args_hash", digest),
+            at_most("generation", generation),
             any_of(
-                all_of(equals("state", "QUEUED"), equals("id", job_id)),
+                # Not only for the publication that registered it: its producer may have died before sending.
+                equals("state", "QUEUED"),
                 all_of(equals("state", "RETRY"), any_of(at_most("not_before", now), equals("msg", message_id))),
                 all_of(equals("state", "RUNNING"), below("lease", now)),
             ),

@@ -125,7 +125,7 @@ def enlist(table: Table, ref: str, job_id: str, about: Mapping[str, Any], now: d
     free = any_of(
         absent("pk"),
         at_most("ttl", seconds),
-        all_of(one_of("state", *FINAL), absent("outbox")),
+        all_of(one_of("state", "DONE", "DEAD", "DISCARDED"), absent("outbox")),  # a parked job waits for a human
         all_of(equals("state", "QUEUED"), at_most("queued_until", seconds)),
     )
     record = {

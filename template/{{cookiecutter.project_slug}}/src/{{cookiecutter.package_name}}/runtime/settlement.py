@@ -72,7 +72,7 @@ class Settlement:
         match outcome.kind:
             case Kind.SUCCEEDED | Kind.DUPLICATE | Kind.DISCARDED:
                 return None
-            case Kind.PARKED if self._parks:
+            case Kind.PARKED if self._parks and (report.job is None or report.job.ledger):
                 return None
             case Kind.DEAD | Kind.PARKED:
                 return self._dead_letter(report)
