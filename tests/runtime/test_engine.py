@@ -205,11 +205,17 @@ class Recording:
     def __init__(self, journal: list[str], answer: Outcome | None = None, finish: Outcome | None = None) -> None:
         self.journal, self.answer, self.ending = journal, answer, finish
 
-    def acquire(self, job: JobClass, envelope: Envelope, delivery: Delivery) -> Claim | Outcome:
-        self.journal.append(f"acquire {envelope.id}")
-        return self.answer or Claim(2, "me")
+    def is_cancelled(self, claim: Claim) -> bool:
+        return False
 
-    def finish(self, claim: Claim, envelope: Envelope, outcome: Outcome) -> Outcome:
+    def progress(self, claim: Claim, done: int, total: int) -> None:
+        self.journal.append(f"progress {done}/{total}")
+
+    def acquire(self, envelope: Envelope, delivery: Delivery, lease: timedelta) -> Claim | Outcome:
+        self.journal.append(f"acquire {envelope.id}")
+        return self.answer or Claim(2, "record", "me")
+
+    def finish(self, claim: Claim, delivery: Delivery, outcome: Outcome, *, ran: bool) -> Outcome:
         self.journal.append(f"finish {claim.attempt} {outcome.kind}")
         return self.ending or outcome
 
@@ -284,14 +290,14 @@ def test_a_context_tells_the_job_about_itself() -> None:
 def test_follow_up_jobs_inherit_tenant_and_correlation_unless_given() -> None:
     sent: list[dict[str, Any]] = []
 
-    def enqueue(job: JobClass, args: BaseModel, **options: Any) -> None:
-        sent.append(options)
+    def prepare(job: JobClass, args: BaseModel, **options: Any) -> None:
+        sent.append({name: value for name, value in options.items() if name != "job_id"})
 
     def act(args: Work, ctx: JobContext) -> None:
         ctx.enqueue(Lifted, args, delay=seconds(1))
         ctx.enqueue(Lifted, args, tenant="other", correlation=None)
 
-    engine(job_of(act), enqueue=enqueue).handle(delivery(body(tenant="t", correlation="c")))
+    engine(job_of(act), prepare=prepare).handle(delivery(body(tenant="t", correlation="c")))
     assert sent == [
         {"tenant": "t", "correlation": "c", "delay": seconds(1)},
         {"tenant": "other", "correlation": None},

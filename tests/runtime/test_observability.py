@@ -179,7 +179,14 @@ def test_clocks_that_differ_give_no_negative_times() -> None:
     written = Written()
     early = ENVELOPE.model_copy(update={"enqueued_at": NOW + seconds(9)})
     written.observer.job(
-        Report(delivery(sent_at=NOW.timestamp() + 9), Outcome(Kind.SUCCEEDED), early, None, 1, 0.1, NOW)
+        Report(
+            delivery(sent_at=NOW.timestamp() + 9),
+            Outcome(Kind.SUCCEEDED),
+            early,
+            attempt=1,
+            run_seconds=0.1,
+            finished_at=NOW,
+        )
     )
     assert (written.lines[0]["queue_ms"], written.lines[0]["end_to_end_ms"]) == (0.0, 0.0)
 

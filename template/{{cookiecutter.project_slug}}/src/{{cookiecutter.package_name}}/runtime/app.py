@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from . import clients
 from .config import Config
 from .effects import LedgerRequiredError
-from .engine import Engine, utc_now
+from .engine import Engine, Report, utc_now
 from .job import JobClass
 from .ledger import JobLedger, Ledger, NoLedger, reference
 from .observability import Instruments, Observer
@@ -20,9 +20,11 @@ from .registry import Registry
 
 # What a consumer may never use is imported when it is used: a cold start waits for all the rest.
 if TYPE_CHECKING:
+    from .breaker import Breakers
     from .claims import ClaimStore
     from .publisher import Published, Publisher
     from .records import Cancelled, JobStatus
+    from .table import Table
 
 
 class App:
@@ -89,7 +91,7 @@ class App:
         """
         from . import records
 
-        return records.status(self._job_ledger("app.status").table, self._reference(job_id, job, key))
+        return records.status(self._job_ledger("app.status").table, self._reference(job_id, job, key), self.claims)
 
     def cancel(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> "Cancelled":
         """Stop a job that has not started, or ask a running one (``ctx.cancelled``). Arguments as of ``status``."""
@@ -101,10 +103,10 @@ class App:
         if (job_id is None) is (job is None):
             raise ValueError("give either a job's id, or `job` and `key`")
         if job is None:
-            return reference(self.name, "", str(job_id), None)
+            return reference(self.config.app, "", str(job_id), None)
         from .key import written_key
 
-        return reference(self.name, job.name, "", written_key(job, key))
+        return reference(self.config.app, job.name, "", written_key(job, key))
 
     def _job_ledger(self, what: str) -> JobLedger:
         if not isinstance(self.ledger, JobLedger):
@@ -135,23 +137,27 @@ class App:
             job, payloads, delay=delay, at=at, ttl=ttl, tenant=tenant, correlation=correlation
         )
 
-    def lambda_handler(self, *, acknowledge: Literal["each", "batch"] = "each") -> Callable[[Any, Any], Any]:
+    def lambda_handler(self, *, acknowledge: Literal["each", "batch"] | None = None) -> Callable[[Any, Any], Any]:
         """The function for Terraform's ``handler``.
 
         Args:
             acknowledge: "each" deletes a finished message before the next job starts, so that it is not run again if
-                the process dies
-                in mid-batch; one API call per message but the last. "batch" saves these calls, for jobs that are cheap
-                to repeat.
+                the process dies in mid-batch; one API call per message but the last. "batch" saves these calls. None:
+                "each" for jobs without a ledger record, "batch" for the others, which the record keeps from running
+                again.
         """
         from .budget import Budget
         from .lambda_entry import deliveries, run_batch
         from .settlement import Settlement
 
-        registry = (
-            self.registry
-        )  # now, in the init phase: a broken job class fails the deployment, not the first message
+        # Now, in the init phase: a broken job class fails the deployment, not the first message.
+        registry = self.registry
         state: list[tuple[Engine, Settlement, Observer, int]] = []
+
+        def acknowledge_now(report: Report) -> bool:
+            if acknowledge is not None:
+                return acknowledge == "each"
+            return not (self.ledger.keeps_parked and report.job is not None and report.job.ledger)
 
         def handler(event: Any, context: Any) -> Any:
             if not state:
@@ -164,6 +170,7 @@ class App:
                     publish=lambda message: self.publisher.publish(message),
                     ledger=self.ledger,
                     claims=self.claims,
+                    breakers=lambda: self.breakers,
                     instruments=self._instruments,
                     now=lambda: self.now(),
                 )
@@ -182,7 +189,7 @@ class App:
             batch = deliveries(event, max_receive_count)
             observer.start(getattr(context, "aws_request_id", None))
             budget = Budget(lambda: context.get_remaining_time_in_millis() / 1000)
-            return run_batch(batch, engine, settlement, observer, budget, acknowledge_each=acknowledge == "each")
+            return run_batch(batch, engine, settlement, observer, budget, acknowledge_now=acknowledge_now)
 
         return handler
 
@@ -214,9 +221,24 @@ class App:
         """The stack's ledger, or one that keeps nothing if the stack has none."""
         if not self.config.table:
             return NoLedger()
-        from .dynamodb import DynamoTable
+        return JobLedger(
+            self.config.app, self._table(), lambda: self.now(), workload=self.config.workload, claims=self.claims
+        )
 
-        return JobLedger(self.name, DynamoTable(self.config.table, lambda: self.client("dynamodb")), lambda: self.now())
+    @cached_property
+    def breakers(self) -> "Breakers":
+        """Shared by all workers through the ledger's table; without a table each process has its own."""
+        from .breaker import Breakers
+        from .breaker_pause import MappingPause
+
+        pause = MappingPause.from_environment(lambda service: self.client(service), lambda: self.now())
+        return Breakers(self.config.app, self._table(), lambda: self.now(), on_open=pause)
+
+    def _table(self) -> "Table":
+        from .dynamodb import DynamoTable
+        from .table import MemoryTable
+
+        return DynamoTable(self.config.table, lambda: self.client("dynamodb")) if self.config.table else MemoryTable()
 
     @cached_property
     def _instruments(self) -> Instruments:

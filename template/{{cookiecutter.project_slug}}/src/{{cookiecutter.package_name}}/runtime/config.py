@@ -26,6 +26,7 @@ class Config:
     """The variables of README section "Environment", read once per process."""
 
     service: str
+    app: str = ""
     namespace: str = DEFAULT_NAMESPACE
     workload: str = ""
     queue_url: str = ""
@@ -50,6 +51,7 @@ class Config:
         env = os.environ if environ is None else environ
         return cls(
             service=env.get("POWERTOOLS_SERVICE_NAME") or service,
+            app=env.get("JOBS_APP") or service,
             namespace=env.get("POWERTOOLS_METRICS_NAMESPACE") or DEFAULT_NAMESPACE,
             workload=env.get("JOBS_WORKLOAD", ""),
             queue_url=env.get("JOBS_QUEUE_URL", ""),

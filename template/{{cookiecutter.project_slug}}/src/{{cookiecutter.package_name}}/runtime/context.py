@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from aws_lambda_powertools import Logger, Metrics
     from pydantic import BaseModel
 
+    from .breaker import Gate
+    from .breaker_state import Dependency
     from .effects import Effects
     from .job import JobClass
     from .observability import Instruments
@@ -45,6 +47,8 @@ class JobContext:
         effects: "Effects",
         cancelled: Callable[[], bool],
         report_progress: Callable[[int, int], None],
+        gate: "Gate | None",
+        new_gate: "Callable[[], Gate]",
     ) -> None:
         self.envelope = envelope
         self.job_id = envelope.id
@@ -60,6 +64,7 @@ class JobContext:
         self._effects = effects
         self._cancelled = cancelled
         self._report_progress = report_progress
+        self._gate, self._new_gate = gate, new_gate
         self.done: int | None = None
         self.total: int | None = None
 
@@ -126,6 +131,21 @@ class JobContext:
         The same if the call raises something that is not in ``clean``, the errors that surely mean "nothing happened".
         """
         return self._effects.once(step, clean)
+
+    def breaker(
+        self, dependency: "str | Dependency", *, ignore: tuple[type[BaseException], ...] = ()
+    ) -> AbstractContextManager[None]:
+        """Guard the use of something that may be down::
+
+            with ctx.breaker("smtp"):
+                send(args)
+
+        If it is down the body is not run, and the job is put off without using up an attempt. Exceptions that mean
+        "down" count, those in ``ignore`` are answers. The breaker is shared by all workers.
+        """
+        if self._gate is None:
+            self._gate = self._new_gate()
+        return self._gate.guard(dependency, ignore=ignore)
 
     @property
     def cancelled(self) -> bool:

@@ -34,5 +34,10 @@ class Delivery:
     handle: str = ""
 
     @property
+    def receives_left(self) -> int | None:
+        """How often the queue will hand it out again; None if there is no limit."""
+        return self.max_receive_count - self.receive_count if self.max_receive_count else None
+
+    @property
     def is_last_receive(self) -> bool:
         return 0 < self.max_receive_count <= self.receive_count

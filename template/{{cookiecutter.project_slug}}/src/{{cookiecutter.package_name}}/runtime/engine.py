@@ -26,11 +26,12 @@ from .failure import Failure
 from .job import JobClass
 from .key import business_key
 from .ledger import Claim, JobLedger, Ledger, Leftover, LostClaimError, NoLedger
-from .outcome import MAX_WAIT, Kind, Outcome
+from .outcome import MAX_WAIT, Defer, Kind, Outcome
 from .policy import decide
 from .registry import Registry
 
 if TYPE_CHECKING:
+    from .breaker import Breakers, Gate
     from .context import Enqueue
     from .observability import Instruments
     from .publisher import Message
@@ -76,6 +77,7 @@ class Engine:
         prepare: encodes a follow-up job (``Publisher.message``).
         publish: sends an encoded job (``Publisher.publish``).
         instruments: the Logger and Metrics of ``ctx``.
+        breakers: returns the breakers of the jobs' dependencies; asked only if a job has some.
         ledger: owner of the jobs' state.
         claims: where payloads are that were too large for a message; None if the stack has no claim check.
         now: the clock; aware, UTC.
@@ -91,6 +93,7 @@ class Engine:
         instruments: "Instruments",
         ledger: Ledger | None = None,
         claims: ClaimStore | None = None,
+        breakers: "Callable[[], Breakers] | None" = None,
         now: Callable[[], datetime] = utc_now,
         random: Random | None = None,
     ) -> None:
@@ -99,6 +102,7 @@ class Engine:
         self._prepare, self._publish = prepare, publish
         self._claims = claims
         self._instruments = instruments
+        self._breakers = breakers or _no_breakers
         self._now = now
         self._random = random or SystemRandom()
         self._longest: dict[str, float] = {}  # seconds of the longest run of each job in this process
@@ -169,6 +173,9 @@ class Engine:
         needed = max(self._longest.get(job.name, 0.0), job.timeout.total_seconds() if job.timeout else 0.0)
         if budget is not None and not budget.allows(needed):
             return Outcome(Kind.DEFER, "no_time_left", timedelta(0))
+        gate = self._open_gate(job, report) if job.dependencies else None
+        if isinstance(gate, Defer):
+            return Outcome(Kind.DEFER, gate.reason, gate.delay)
         ledger = self._ledger_of(job)
         claim = self._acquire(ledger, report, job, budget)
         if isinstance(claim, Outcome):
@@ -180,7 +187,7 @@ class Engine:
         outcome = _must_not_run(job, claim)
         ran = outcome is None
         if outcome is None:
-            outcome = self._run(job, args, claim, effects, report, budget)
+            outcome = self._run(job, args, claim, effects, gate, report, budget)
             if outcome.kind is Kind.RETRY and _is_past(envelope, self._now() + (outcome.delay or timedelta(0))):
                 outcome = _too_late(job, Outcome(Kind.PARKED, "no_time_before_deadline", error=outcome.error))
             outcome = self._last_chance(outcome, delivery)
@@ -205,6 +212,7 @@ class Engine:
         args: BaseModel,
         claim: Claim,
         effects: Effects,
+        gate: "Gate | None",
         report: Report,
         budget: Budget | None,
     ) -> Outcome:
@@ -225,6 +233,8 @@ class Engine:
             job_name=job.name,
             effects=effects,
             cancelled=lambda: self._ledger_of(job).is_cancelled(claim),
+            gate=gate,
+            new_gate=lambda: self._breakers().gate(envelope.id, report.delivery.receives_left),
             report_progress=lambda done, total: self._ledger_of(job).progress(claim, done, total),
         )
         squeezed = budget is not None and budget.runs > 0 and limit is not None and limit != own_limit
@@ -242,6 +252,8 @@ class Engine:
                 # It was stopped by the end of the invocation, after its neighbours had used up most of it: not its
                 # fault.
                 return Outcome(Kind.DEFER, "no_time_left", timedelta(0), Failure.of(error))
+            if gate is not None:
+                error = gate.failed(error)
             return decide(
                 error,
                 claim.attempt,
@@ -251,6 +263,8 @@ class Engine:
                 random=self._random,
             )
         else:
+            if gate is not None:
+                gate.succeeded()
             return SUCCEEDED if result is None else Outcome(Kind.SUCCEEDED, result=result)
         finally:
             seconds = report.run_seconds = time.monotonic() - started
@@ -262,6 +276,10 @@ class Engine:
                     "progress_total": context.total,
                 }
             self._instruments.end_of_run()
+
+    def _open_gate(self, job: JobClass, report: Report) -> "Gate | Defer":
+        assert report.envelope is not None
+        return self._breakers().open_gate(job.dependencies, report.envelope.id, report.delivery.receives_left)
 
     def _ledger_of(self, job: JobClass | None) -> Ledger:
         return self.ledger if job is None or job.ledger else _NO_LEDGER
@@ -345,6 +363,10 @@ class Engine:
 
 
 _NO_LEDGER = NoLedger()
+
+
+def _no_breakers() -> "Breakers":
+    raise RuntimeError("this engine was made without breakers; App gives it some")
 
 
 def _must_not_run(job: JobClass, claim: Claim) -> Outcome | None:

@@ -17,6 +17,7 @@ from .outcome import Decision, Discard
 from .policy import Backoff, Rule, full_jitter
 
 if TYPE_CHECKING:
+    from .breaker_state import Dependency
     from .context import JobContext
 
 Args = TypeVar("Args", bound=BaseModel)
@@ -89,6 +90,10 @@ class Job(Generic[Args, Result]):
     """Deadline counted from publishing; after it the job is not started any more."""
     regenerable: ClassVar[bool] = False
     """True: past its deadline the job may be dropped, since a newer one does the same work. False: it is parked."""
+    dependencies: ClassVar[tuple["str | Dependency", ...]] = ()
+    """What the job needs and may find down: while it is, the job is put off without an attempt, before it is claimed.
+    Names, or instances of ``Dependency`` for other rules than the defaults.
+    """
     log_fields: ClassVar[tuple[str, ...]] = ()
     """The payload fields that may be logged. No other part of a payload ever is."""
 
@@ -224,8 +229,24 @@ def _broken_rules(cls: JobClass) -> list[tuple[str, str]]:
             f"{attribute}={value!r} is not a positive timedelta",
             f"Write {attribute} = timedelta(seconds=...) or leave it out",
         )
+    if cls.dependencies:
+        _need_dependencies(cls, need)
     unknown = set(cls.log_fields) - fields
     need(not unknown, f"log_fields names {sorted(unknown)}, which the payload model lacks", "Name fields of the model")
     stuck = [v for v, (to, _) in cls.upcasters.items() if to != cls.version and to not in cls.upcasters]
     need(not stuck, f"@upcast from version {stuck} does not lead to version {cls.version}", "Add the missing step")
     return broken
+
+
+def _need_dependencies(cls: JobClass, need: Callable[[bool, str, str], None]) -> None:
+    from .breaker_state import Dependency
+
+    if not isinstance(cls.dependencies, tuple):
+        need(False, f"dependencies={cls.dependencies!r} is not a tuple", 'Write dependencies = ("smtp",)')
+        return
+    for dependency in cls.dependencies:
+        try:
+            if not isinstance(dependency, Dependency):
+                Dependency(dependency)
+        except ValueError as error:
+            need(False, str(error), "Give names, or instances of Dependency")

@@ -6,12 +6,12 @@ nothing of it is deleted.
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .budget import Budget
 from .delivery import Delivery
-from .engine import Engine
+from .engine import Engine, Report
 from .observability import Observer
 from .settlement import Settlement
 
@@ -95,7 +95,7 @@ def run_batch(
     observer: Observer,
     budget: Budget,
     *,
-    acknowledge_each: bool = True,
+    acknowledge_now: Callable[[Report], bool] = lambda report: True,  # noqa: ARG005
 ) -> BatchResponse:
     """Run the deliveries one after the other and return the batch response.
 
@@ -122,7 +122,7 @@ def run_batch(
             observer.job(report)
             # Delete what is finished before the next job starts: if that one takes the process with it, this one is not
             # run again. The last one needs no call of its own: the batch response acknowledges it.
-            if acknowledged and acknowledge_each and position < len(unique) - 1:
+            if acknowledged and position < len(unique) - 1 and acknowledge_now(report):
                 settlement.acknowledge(delivery)
         except Exception as error:  # a defect of the runtime itself: the message stays, its neighbours are served
             observer.event("ERROR", "runtime error", error=type(error).__name__, message_id=delivery.message_id)

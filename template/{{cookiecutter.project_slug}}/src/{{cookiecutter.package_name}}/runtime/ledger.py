@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random, SystemRandom
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_core import to_json
 
@@ -37,6 +37,9 @@ from .envelope import Envelope
 from .failure import Failure
 from .outcome import MAX_WAIT, Kind, Outcome
 from .table import ConditionFailedError, Table, Update
+
+if TYPE_CHECKING:
+    from .claims import ClaimStore
 
 KEEP = timedelta(
     days=30
@@ -148,12 +151,24 @@ class JobLedger:
         table: where records live.
         now: the clock; aware, UTC. Only clocks of consumers are compared with each other.
         random: source of jitter.
+        workload: stands on parked and dead records.
+        claims: keeps results that are too large for a record.
     """
 
     keeps_parked = True
 
-    def __init__(self, app: str, table: Table, now: Callable[[], datetime], random: Random | None = None) -> None:
+    def __init__(
+        self,
+        app: str,
+        table: Table,
+        now: Callable[[], datetime],
+        random: Random | None = None,
+        *,
+        workload: str = "",
+        claims: "ClaimStore | None" = None,
+    ) -> None:
         self.app, self.table, self.now, self._random = app, table, now, random or SystemRandom()
+        self._workload, self._claims = workload, claims
         self._last_progress = 0
 
     def acquire(self, envelope: Envelope, delivery: Delivery, lease: timedelta) -> Claim | Outcome | Leftover:
@@ -256,7 +271,7 @@ class JobLedger:
         if outcome.kind is Kind.PARKED:
             sets["body"] = delivery.body
         if outcome.kind in (Kind.PARKED, Kind.DEAD):
-            sets["listed"] = f"{self.app}#{state}"
+            sets["listed"], sets["workload"] = f"{self.app}#{state}", self._workload
         # A run that was deferred, or never started, is no attempt: take its start back. Else it has ended, so that
         # starts - ends counts the runs that never told how they ended.
         counted = ran and outcome.kind is not Kind.DEFER
@@ -264,7 +279,7 @@ class JobLedger:
         # What is parked waits for a human without limit of time: DynamoDB must not expire it.
         removes = ("lease", "ttl") if outcome.kind is Kind.PARKED else ("lease",)
         if outcome.kind is Kind.SUCCEEDED:
-            sets.update(_result(outcome.result))
+            sets.update(self._result(claim.ref, outcome.result))
         try:
             self.table.update(Update(claim.ref, _mine(claim), sets=sets, adds=adds, removes=removes))
         except ConditionFailedError as failed:
@@ -311,7 +326,7 @@ class JobLedger:
             ConditionFailedError: another owner took the job over.
             Exception: one of the caller's conditions did not hold, or the service failed.
         """
-        sets = {"state": "DONE", "outcome_at": self._milliseconds(), "reason": "", **_result(result)}
+        sets = {"state": "DONE", "outcome_at": self._milliseconds(), "reason": "", **self._result(claim.ref, result)}
         if outbox:
             sets["outbox"] = list(outbox)
         change = Update(claim.ref, _mine(claim), sets=sets, adds={"ends": 1}, removes=("lease",))
@@ -331,6 +346,22 @@ class JobLedger:
         same = all_of(equals("state", "DONE"), equals("owner", leftover.owner))
         with suppress(ConditionFailedError):  # somebody else was faster, and the key may be in use again
             self.table.update(Update(leftover.ref, same, removes=("outbox",)))
+
+    def _result(self, ref: str, result: Any) -> dict[str, Any]:
+        """The stored form of what a job returned. One that is too large, or that JSON cannot hold, never endangers the
+        record.
+        """
+        if result is None:
+            return {}
+        try:
+            text = to_json(result, ensure_ascii=True, inf_nan_mode="strings").decode("ascii")
+            if len(text) <= MAX_RESULT_BYTES:
+                return {"result": text}
+            if self._claims is not None:
+                return {"result_claim": self._claims.store_result(ref, text)}
+        except Exception as error:
+            return {"result_error": f"{type(result).__name__} cannot be kept ({type(error).__name__})"}
+        return {"result_error": f"{len(text)} bytes; at most {MAX_RESULT_BYTES} are kept without a claim check"}
 
     def _milliseconds(self) -> int:
         return round(self.now().timestamp() * 1000)
@@ -370,21 +401,6 @@ def _takeable(now: int, generation: int, message_id: str, digest: str) -> Condit
 
 def _mine(claim: Claim) -> Condition:
     return all_of(equals("owner", claim.owner), equals("state", "RUNNING"))
-
-
-def _result(result: Any) -> dict[str, Any]:
-    """The stored form of what a job returned. One that is too large or cannot be written as JSON never endangers the
-    record.
-    """
-    if result is None:
-        return {}
-    try:
-        text = to_json(result, ensure_ascii=True).decode("ascii")
-    except ValueError as error:
-        return {"result_error": f"{type(result).__name__} cannot be written as JSON ({type(error).__name__})"}
-    if len(text) > MAX_RESULT_BYTES:
-        return {"result_error": f"{len(text)} bytes; at most {MAX_RESULT_BYTES} are kept"}
-    return {"result": text}
 
 
 def _claim(ref: str, owner: str, item: Mapping[str, Any], envelope: Envelope) -> Claim:

@@ -125,6 +125,8 @@ class Observer:
             line["error"], line["error_at"] = outcome.error.name, outcome.error.where
         if report.run_seconds is not None:
             count["JobStarted"] = count.get("JobStarted", 0) + 1
+            if report.crashed:  # an earlier run never told how it ended
+                count["JobCrashed"] = count.get("JobCrashed", 0) + 1
             line["run_ms"] = self._value("RunMs", report.run_seconds)
             if delivery.sent_at is not None:
                 line["queue_ms"] = self._value(

@@ -137,7 +137,10 @@ class Publisher:
         """Send one encoded job. Raises PublishError."""
         result = self.send([message])[0]
         if not result.ok:
-            raise PublishError(f"job {result.id} was not accepted: {result.error_code} {result.error}".rstrip())
+            name = message.attributes["job"]["StringValue"]
+            raise PublishError(
+                f"job {name!r} ({result.id}) was not accepted: {result.error_code} {result.error}".rstrip()
+            )
         return result
 
     def enqueue_many(self, job: "JobClass", payloads: Iterable[BaseModel], **options: Any) -> list[Published]:

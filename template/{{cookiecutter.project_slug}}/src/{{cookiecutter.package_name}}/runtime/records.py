@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
 from .conditions import absent, all_of, any_of, at_most, equals, one_of
 from .ledger import KEEP
 from .table import ConditionFailedError, Table, Update
+
+if TYPE_CHECKING:
+    from .claims import ClaimStore
 
 FINAL = ("DONE", "DEAD", "PARKED", "DISCARDED")
 # A producer that dies between registering a unique job and sending it must not block its key for ever.
@@ -28,6 +31,7 @@ _FRESH = [
     "message",
     "result",
     "result_error",
+    "result_claim",
     "body",
     "listed",
     "done",
@@ -74,8 +78,12 @@ class JobStatus:
     cancel_requested: bool = False
 
 
-def status(table: Table, ref: str) -> JobStatus:
-    """Read one job's record."""
+def status(table: Table, ref: str, claims: "ClaimStore | None" = None) -> JobStatus:
+    """Read one job's record; with ``claims`` also a result that was too large for it.
+
+    Raises:
+        ClaimError: such a result cannot be read, or is older than the bucket keeps it.
+    """
     item = table.get(ref)
     if item is None:
         return JobStatus("unknown")
@@ -85,12 +93,20 @@ def status(table: Table, ref: str) -> JobStatus:
         attempt=item.get("starts", 0),
         reason=item.get("reason", ""),
         error=item.get("error", ""),
-        result=from_json(item["result"]) if "result" in item else None,
+        result=_result(item, claims),
         done=item.get("done"),
         total=item.get("total"),
         updated_at=None if ended is None else datetime.fromtimestamp(ended / 1000, UTC),
         cancel_requested=item.get("cancel", False),
     )
+
+
+def _result(item: Mapping[str, Any], claims: "ClaimStore | None") -> Any:
+    if "result" in item:
+        return from_json(item["result"])
+    if "result_claim" in item and claims is not None:
+        return claims.fetch_result(item["result_claim"])
+    return None
 
 
 def cancel(table: Table, ref: str, now: datetime) -> Cancelled:

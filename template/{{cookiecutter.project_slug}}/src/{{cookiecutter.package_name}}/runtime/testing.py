@@ -16,8 +16,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -34,6 +35,9 @@ from .ledger import JobLedger
 from .observability import Instruments
 from .outcome import Kind, Outcome
 from .table import MemoryTable
+
+if TYPE_CHECKING:
+    from .breaker import Breakers
 
 QUEUE_ARN = "arn:aws:sqs:us-east-1:123456789012:test-jobs"
 MAX_RUNS = 10_000
@@ -208,12 +212,19 @@ class Jobs:
             if e.job == job.name and all(e.payload.get(name, _MISSING) == value for name, value in expected.items()):
                 raise AssertionError(f"{job.name!r} was enqueued with {dict(e.payload)}")
 
+    @cached_property
+    def _breakers(self) -> "Breakers":
+        from .breaker import Breakers
+
+        return Breakers(self._app.name, MemoryTable(), self.now)
+
     def _engine(self, ledger: JobLedger | None = None) -> Engine:
         return Engine(
             self._app.registry,
             prepare=lambda *args, **options: self._app.publisher.prepare(*args, **options),
             publish=lambda message: self._app.publisher.publish(message),
             ledger=ledger or self._ledger,
+            breakers=lambda: self._breakers,
             instruments=self._instruments,
             now=self.now,
         )
