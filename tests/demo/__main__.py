@@ -16,6 +16,7 @@ import urllib.request
 from pathlib import Path
 
 from tests.local_aws import deploy, engine, project
+from tests.local_aws.interpreters import function_python
 from tests.local_aws.paths import EXAMPLES, REPOSITORY
 from tests.local_aws.process import CommandFailedError, Supervised, clean_environment, clean_exit_on_sigterm
 from tests.local_aws.stack import Stack, wait_for
@@ -70,6 +71,8 @@ class Stage:
     def set_up(self) -> Stack:
         screen, folder = self.screen, self.folder
         screen.say("Background jobs, end to end, on a local AWS. No account is needed and nothing leaves this machine.")
+        with screen.step("Prepare the Python that the functions run on (kept for the next run)"):
+            function_python()
         with screen.step("Start the local AWS and the servers that the jobs talk to"):
             (folder / "aws").mkdir()
             aws, process = engine.start(folder / "aws", detached=self.keep)

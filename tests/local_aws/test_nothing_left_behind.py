@@ -29,8 +29,9 @@ time.sleep(600)
 
 # A starter that is itself killed: it starts STUBBORN supervised and then waits for ever.
 STARTER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job inherits "ignore" instead
 from tests.local_aws.process import Supervised, clean_environment
 folder = Path(sys.argv[1])
 command = [sys.executable, "-c", sys.argv[2], str(folder / "pids")]
