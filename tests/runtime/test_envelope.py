@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from runtime.deadletter import dead_letter
 from runtime.engine import Report
-from runtime.envelope import Envelope, NotAJobError, decode, encode, locations
+from runtime.envelope import Envelope, NotAJobError, Pointer, decode, encode, locations
 from runtime.failure import Failure
 from runtime.outcome import Kind, Outcome
 from runtime.schema import envelope_schema
@@ -45,8 +45,30 @@ MINIMAL = Envelope(id="job-1", job="report.build", payload={})
 RAW = Envelope(
     id="job-2", job="report.build", enqueued_at=datetime(2026, 3, 1, tzinfo=UTC), payload={"month": "2026-02-01"}
 )
+KEYED = Envelope(
+    id="job-3",
+    job="billing.invoice.send",
+    key="0",
+    tenant="acme",
+    enqueued_at=datetime(2026, 3, 1, tzinfo=UTC),
+    payload={"number": 0},
+)
+CLAIM = Envelope(
+    id="job-4",
+    job="report.build",
+    key="2026-02",
+    enqueued_at=datetime(2026, 3, 1, tzinfo=UTC),
+    claim=Pointer(
+        key="claims/6e6ba0d2ef8e9c1a6b0d3f2a4c5e7f80/44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a.json",
+        sha256="44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+        size=2,
+    ),
+    payload={},
+)
 # File to what it means.
 GOLDEN = {
+    "claim.json": CLAIM,
+    "keyed.json": KEYED,
     "all_fields.json": FULL,
     "minimal.json": MINIMAL,
     "raw.json": RAW,
@@ -64,7 +86,7 @@ def test_a_golden_message_is_read(name: str) -> None:
     assert decode(wire(name)) == GOLDEN[name]
 
 
-@pytest.mark.parametrize("name", ["all_fields.json", "raw.json"])
+@pytest.mark.parametrize("name", ["all_fields.json", "raw.json", "keyed.json", "claim.json"])
 def test_a_golden_message_is_written_byte_for_byte(name: str) -> None:
     assert encode(GOLDEN[name]) == wire(name)
 
@@ -94,7 +116,9 @@ def test_the_schema_file_is_current() -> None:
 SCHEMA = json.loads((RUNTIME / "envelope.schema.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", ["all_fields.json", "minimal.json", "raw.json", "unknown_fields.json"])
+@pytest.mark.parametrize(
+    "name", ["all_fields.json", "claim.json", "keyed.json", "minimal.json", "raw.json", "unknown_fields.json"]
+)
 def test_golden_messages_fit_the_schema(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(json.loads(wire(name)), SCHEMA, cls=jsonschema.Draft202012Validator)
