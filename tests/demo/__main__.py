@@ -128,6 +128,7 @@ def play(screen: Screen, stack: Stack, servers: str) -> Tally:
         def look() -> None:
             tally.lines = stack.log_lines()
             tally.letters = stack.dead_letters()
+            tally.parked = stack.parked()
             tally.depths = {name: stack.depth(name) for name in stack.workloads}
             show(tally.rows())
 

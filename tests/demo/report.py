@@ -25,11 +25,16 @@ def summarise(screen: Screen, stack: Stack, tally: Tally, effects: list[dict[str
         screen.say(f"  {count:>4}  {end}")
     killed = _killed(stack)
     again = tally.ran_again()
-    screen.say(f"Processes killed in the middle of a job: {killed}. Finished jobs that were run again: {len(again)}.")
+    screen.say(
+        f"Processes killed in the middle of a job: {killed}. Finished jobs that came again with their batch: "
+        f"{tally.delivered_again()}, of which were run again: {len(again)}."
+    )
     screen.say(_order_report(effects))
     letter = next((letter for letter in tally.letters if letter.note.get("reason") == "endpoint_gone"), None)
     if letter is not None:
         _show_letter(screen, letter)
+    for record in tally.parked[:1]:
+        _show_parked(screen, record)
     if unsettled:
         screen.say(f"UNACCOUNTED FOR: {len(unsettled)}")
         for key in sorted(unsettled):
@@ -50,6 +55,10 @@ def how_to_look_around(screen: Screen, stack: Stack) -> None:
     screen.say("  aws sqs list-queues")
     screen.say(f"  aws logs tail {webhooks['log_group_name']}")
     screen.say(f"  aws sqs receive-message --message-attribute-names All --queue-url {webhooks['dlq']['url']}")
+    screen.say(
+        f"  aws dynamodb scan --table-name {stack.publisher_environment['JOBS_TABLE']} "
+        "--query 'Items[].[job.S, id.S, state.S, reason.S]' --output text"
+    )
     screen.say("\nor with boto3:\n")
     python = f'"{sys.executable}"'
     url = webhooks["dlq"]["url"]
@@ -94,3 +103,10 @@ def _show_letter(screen: Screen, letter: DeadLetter) -> None:
     screen.say(f"  payload  {json.dumps(body['payload'])}")
     for name, value in letter.note.items():
         screen.say(f"  {name:<13}{value}")
+
+
+def _show_parked(screen: Screen, record: dict[str, Any]) -> None:
+    screen.say(f"\nOne parked job, from the job records of {record['workload']}; it waits there for a human:")
+    screen.say(f"  job      {record['job']} {record['id']}")
+    screen.say(f"  {'reason':<13}{record['reason']}")
+    screen.say(f"  {'error':<13}{record.get('error', '')}")

@@ -83,7 +83,7 @@ class Screen:
 def _table(rows: Sequence[Row]) -> Table:
     table = Table(title="Jobs per workload")
     table.add_column("workload")
-    for name in ("published", "succeeded", "retried", "dead", "in queue", "oldest"):
+    for name in ("published", "succeeded", "retried", "dead", "parked", "queued", "oldest"):
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(
@@ -92,6 +92,7 @@ def _table(rows: Sequence[Row]) -> Table:
             f"[green]{row.succeeded}[/green]",
             f"[yellow]{row.retried}[/yellow]" if row.retried else "0",
             f"[red]{row.dead}[/red]" if row.dead else "0",
+            f"[magenta]{row.parked}[/magenta]" if row.parked else "0",
             str(row.depth),
             f"{row.oldest_seconds:.0f} s" if row.oldest_seconds else "-",
         )
@@ -101,5 +102,5 @@ def _table(rows: Sequence[Row]) -> Table:
 def _line(row: Row) -> str:
     return (
         f"{row.workload:<9} published {row.published:>3}  succeeded {row.succeeded:>3}  retried {row.retried:>3}"
-        f"  dead {row.dead:>2}  in queue {row.depth:>3}  oldest {row.oldest_seconds:>3.0f} s"
+        f"  dead {row.dead:>2}  parked {row.parked:>2}  in queue {row.depth:>3}  oldest {row.oldest_seconds:>3.0f} s"
     )

@@ -20,6 +20,7 @@ def prepare(example: str, into: Path, aws: Aws, project: Project, artifact: Path
         "artifact": str(artifact),
         "handler": project.handler,
         "architecture": HOST_ARCHITECTURE if aws.python else "arm64",
+        "protected": False,  # what is applied here is destroyed again, job records and payloads included
     }
     return Stack(aws, Terraform.of_example(example, into, aws, variables), project)
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from boto3.dynamodb.types import TypeDeserializer
+
 from .engine import Aws
 from .project import Project
 from .terraform import Terraform
@@ -156,6 +158,35 @@ class Stack:
     def dead_letter_of(self, job_id: str) -> DeadLetter | None:
         return next((letter for letter in self.dead_letters() if letter.job_id == job_id), None)
 
+    def records(self) -> list[dict[str, Any]]:
+        """Every record of a job that the stack keeps."""
+        request = {"TableName": self.publisher_environment["JOBS_TABLE"], "ConsistentRead": True}
+        pages = self.aws.client("dynamodb").get_paginator("scan").paginate(**request)
+        return [_plain(item) for page in pages for item in page["Items"]]
+
+    def record_of(self, job_id: str) -> dict[str, Any] | None:
+        """The record of a job that has no business key."""
+        settings = self.publisher_environment
+        answer = self.aws.client("dynamodb").get_item(
+            TableName=settings["JOBS_TABLE"], Key={"pk": {"S": f"{settings['JOBS_APP']}#{job_id}"}}, ConsistentRead=True
+        )
+        return _plain(answer["Item"]) if "Item" in answer else None
+
+    def parked(self) -> list[dict[str, Any]]:
+        """What the index of the job records lists as waiting for a human, the longest wait first."""
+        settings = self.publisher_environment
+        pages = (
+            self.aws.client("dynamodb")
+            .get_paginator("query")
+            .paginate(
+                TableName=settings["JOBS_TABLE"],
+                IndexName="listed",
+                KeyConditionExpression="listed = :listed",
+                ExpressionAttributeValues={":listed": {"S": f"{settings['JOBS_APP']}#PARKED"}},
+            )
+        )
+        return [_plain(item) for page in pages for item in page["Items"]]
+
     def depth(self, workload: str) -> int:
         """Messages in the workload's queue: waiting, being worked on, and delayed."""
         queue = self.workloads[workload]["queue"]["url"]
@@ -185,6 +216,11 @@ class Stack:
             newest = max(int(event["timestamp"]) for event in found)
             self._read_until[name] = max(since, newest - 15_000)  # lines of other processes may arrive late
         return found
+
+
+def _plain(item: Mapping[str, Any]) -> dict[str, Any]:
+    read = TypeDeserializer()
+    return {name: read.deserialize(value) for name, value in item.items()}
 
 
 def _as_json(text: str) -> dict[str, Any] | None:
