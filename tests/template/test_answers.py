@@ -228,7 +228,7 @@ def test_free_text_arrives_as_it_was_typed(bake: Callable[..., Project]) -> None
     assert f"\n{description}\n" in project.text("README.md")
     for file in project.files():
         if file.suffix in (".py", ".tf", ".yml") or file.name == "Makefile":
-            assert "Zo" not in project.text(file), f"free text reaches {file}"
+            assert "Zoë" not in project.text(file), f"free text reaches {file}"
     project.python("-c", f"import {project.package}.settings")
 
 

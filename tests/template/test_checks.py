@@ -54,7 +54,7 @@ def test_a_job_added_as_the_readme_says_works_and_changes_no_terraform(baker: Ba
     assert int(passed[1]) == int(passed[0]) + 1
     assert f"{passed[1]} passed in" in output
     names = project.python("-c", "from my_jobs.app import app; print(*app.registry.names())").stdout.split()
-    assert set(names) == {"reports.build", "webhooks.deliver", "images.thumbnail"}
+    assert set(names) == {"reports.build", "invoices.issue", "webhooks.deliver", "images.thumbnail"}
     assert {file: project.text(file) for file in before} == before
 
 

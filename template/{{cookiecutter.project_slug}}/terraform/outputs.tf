@@ -12,3 +12,8 @@ output "workloads" {
   description = "Queue, dead-letter queue, function and log group of each workload."
   value       = module.jobs.workloads
 }
+
+output "job_state" {
+  description = "The table of job records: where parked jobs are."
+  value       = module.jobs.job_state
+}

@@ -11,8 +11,15 @@ locals {
         architecture    = "{{ cookiecutter.architecture }}"
         timeout_seconds = 60
         memory_mb       = 512
+        # policy_arns   = { invoices = aws_iam_policy.invoices.arn } # what the jobs themselves may do
       }
       ceiling = { max_concurrency = 10 }
+
+      # Jobs for later than 15 minutes from now, up to a year. About $50 to $75 per million such jobs, nothing for others.
+      # delay = true
+
+      # Stop receiving while something that the jobs name in `dependencies` is down.
+      # pause_on_open = true
     }
   }
 }

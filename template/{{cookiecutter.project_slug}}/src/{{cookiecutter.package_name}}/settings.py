@@ -14,6 +14,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="APP_")
 
     webhook_timeout_seconds: float = 10
+    invoices_table: str = "invoices"  # of your own; give the function leave to write to it, see terraform/workloads.tf
 
 
 @cache

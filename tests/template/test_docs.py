@@ -1,0 +1,184 @@
+"""What the documentation shows runs, and what it promises has the test that it names."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from .baking import REPOSITORY, Baker, Project
+from .test_checks import check
+
+
+def blocks(project: Project, page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", project.text(f"docs/{page}.md"), re.DOTALL)
+
+
+def indented(code: str) -> str:
+    return textwrap.indent(code, "    ").rstrip()
+
+
+@pytest.fixture(scope="module")
+def documented(baker: Baker, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with the jobs of its documentation."""
+    project = baker.bake(tmp_path_factory.mktemp("documented"))
+    statements, its_test = blocks(project, "effects")
+    (mail,) = blocks(project, "dependencies")
+    (thumbnails,) = blocks(project, "payloads")
+    for path, text in {
+        "src/my_jobs/jobs/statements.py": statements,
+        "src/my_jobs/jobs/mail.py": mail,
+        "src/my_jobs/jobs/thumbnails.py": thumbnails,
+        "tests/jobs/test_statements.py": its_test,
+    }.items():
+        (project.folder / path).write_text(text, encoding="utf-8")
+    return project
+
+
+def run(project: Project, test: str) -> None:
+    (project.folder / "tests/test_documented.py").write_text(test, encoding="utf-8")
+    project.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_documented.py")
+    (project.folder / "tests/test_documented.py").unlink()
+
+
+def test_the_jobs_of_the_documentation_pass_the_projects_checks(documented: Project) -> None:
+    assert "18 passed" in check(documented)
+
+
+def test_a_dependency_that_is_down_uses_up_no_attempt(documented: Project) -> None:
+    run(
+        documented,
+        """
+from my_jobs.jobs import mail
+
+def test_it(app, jobs, monkeypatch):
+    calls = []
+    def refuse(host):
+        calls.append(host)
+        raise ConnectionRefusedError
+    monkeypatch.setattr(mail, "SMTP", refuse)
+    for number in range(20):
+        app.enqueue(mail.SendMail, mail.MailArgs(to="somebody@acme.example", text=str(number)))
+    report = jobs.drain()
+    assert len(calls) == 10
+    assert {outcome.reason for _, outcome in report.outcomes[10:]} == {"circuit_open:smtp"}
+    assert (report.dead, report.deferred >= 10) == (0, True)
+""",
+    )
+
+
+def test_an_old_message_is_lifted(documented: Project) -> None:
+    run(
+        documented,
+        """
+import json
+from my_jobs.runtime.testing import lambda_context, sqs_event
+
+def test_it(jobs, monkeypatch):
+    from my_jobs.jobs.thumbnails import MakeThumbnail
+    from my_jobs.lambda_function import handler
+    seen = []
+    monkeypatch.setattr(MakeThumbnail, "run", lambda self, args, ctx: seen.append(args.sizes))
+    old = json.dumps({"id": "1", "job": "images.thumbnail", "payload": {"image": "a.png", "size": 64}})
+    assert handler(sqs_event([old]), lambda_context()) == {"batchItemFailures": []}
+    assert seen == [[64]]
+""",
+    )
+
+
+def test_keys_status_and_parked_jobs_work_as_shown(documented: Project) -> None:
+    unique, status, release = blocks(documented, "keys")
+    imports, _, calls = unique.partition("\n\n")
+    run(
+        documented,
+        f"""
+{imports}
+from dataclasses import replace
+from datetime import timedelta
+import pytest
+from my_jobs.jobs import statements
+from my_jobs.runtime import Park
+from my_jobs.runtime.dynamodb import _typed
+{release}
+
+@pytest.fixture(autouse=True)
+def with_records(app, jobs):
+    vars(app).update(ledger=jobs._ledger, config=replace(app.config, app=app.name))
+
+def test_unique_and_status(jobs):
+{indented(calls)}
+{indented(status)}
+    assert len(jobs.enqueued) == 1
+
+def test_a_parked_job_is_released(app, jobs, monkeypatch):
+    def load_lines(statement, faults=[PermissionError()]):
+        if faults:
+            raise faults.pop()
+        return ["a line"]
+    monkeypatch.setattr(statements, "load_lines", load_lines)
+    monkeypatch.setattr(statements.WriteStatement, "on", {{PermissionError: Park("look")}})
+    args = statements.StatementArgs(statement="acme/2026-04")
+    app.enqueue(statements.WriteStatement, args, ttl=timedelta(hours=1))
+    assert jobs.drain().parked == 1
+    ((pk, item),) = jobs.table.items.items()
+
+    class Client:
+        def get_item(self, *, TableName, Key, ConsistentRead):
+            assert Key == {{"pk": {{"S": pk}}}}
+            return {{"Item": {{name: _typed(value) for name, value in item.items()}}}}
+
+        def send_message(self, *, QueueUrl, MessageBody):
+            attributes = {{"workload": {{"StringValue": "default"}}}}
+            entry = {{"Id": "0", "MessageBody": MessageBody, "MessageAttributes": attributes}}
+            jobs.send_message_batch(QueueUrl=QueueUrl, Entries=[entry])
+
+    jobs.advance(hours=5)
+    release(Client(), Client(), "jobs", "queue", pk)
+    assert jobs.drain().succeeded == 1
+""",
+    )
+
+
+def test_delays_work_as_shown(documented: Project) -> None:
+    (delays,) = blocks(documented, "time")
+    rest, _, calls = delays.partition("\n\napp.enqueue")
+    run(
+        documented,
+        f"{rest}\n\ndef test_it(jobs):\n{indented('app.enqueue' + calls)}\n"
+        "    assert jobs.drain().succeeded == 0\n    assert jobs.drain(within=timedelta(minutes=10)).succeeded == 2\n",
+    )
+
+
+READMES = {"generated": "template/{{cookiecutter.project_slug}}/README.md", "repository": "README.md"}
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_every_promise_names_tests_that_exist(readme: str) -> None:
+    text = (REPOSITORY / READMES[readme]).read_text(encoding="utf-8")
+    table = text.partition("\n## What you can rely on\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", table, re.MULTILINE)[1:]
+    assert len(rows) > 10
+    for promise, tests in rows:
+        if promise.strip("-") == "":
+            continue
+        named = re.findall(r"`([^`]+)`", tests)
+        assert named, promise
+        for name in named:
+            path, _, function = name.partition("::")
+            assert exists(REPOSITORY / path, function), f"{promise}: {name}"
+
+
+def exists(path: Path, function: str) -> bool:
+    if not path.exists():
+        return False
+    return not function or f"\ndef {function}(" in path.read_text(encoding="utf-8")
+
+
+def test_the_pages_are_listed_and_name_paths_that_exist(project: Project) -> None:
+    pages = {file.as_posix() for file in project.files() if file.parts[0] == "docs"}
+    assert set(re.findall(r"\((docs/\w+\.md)\)", project.text("README.md"))) == pages
+    for page in pages:
+        for path in re.findall(r"`((?:src|tests|terraform)/[\w/.]+)`", project.text(page)):
+            assert (project.folder / path).exists(), f"{page}: {path}"
