@@ -291,7 +291,7 @@ def test_follow_up_jobs_inherit_tenant_and_correlation_unless_given() -> None:
     sent: list[dict[str, Any]] = []
 
     def prepare(job: JobClass, args: BaseModel, **options: Any) -> None:
-        sent.append({name: value for name, value in options.items() if name != "job_id"})
+        sent.append({name: options[name] for name in ("tenant", "correlation", "delay") if name in options})
 
     def act(args: Work, ctx: JobContext) -> None:
         ctx.enqueue(Lifted, args, delay=seconds(1))

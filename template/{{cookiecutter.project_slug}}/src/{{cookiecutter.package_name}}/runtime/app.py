@@ -2,7 +2,7 @@
 are made on use.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -51,6 +51,8 @@ class App:
         ttl: timedelta | None = None,
         tenant: str | None = None,
         correlation: str | None = None,
+        traceparent: str | None = None,
+        context: Mapping[str, str] | None = None,
         job_id: str | None = None,
         unique: Literal["refuse", "join"] | None = None,
     ) -> "Published":
@@ -62,9 +64,14 @@ class App:
             delay: not before this much from now: up to 900 s, or 364 days if the workload has a delay machine.
             at: or not before this time; aware. A time that is past means now.
             ttl: deadline counted from now; default: the job's ``ttl``.
-            tenant: whose work it is, at most 128 characters; on standard queues it keeps one tenant from starving the
-                others. correlation: an id shared by everything one request causes. job_id: default: a random one. On
-                FIFO queues SQS drops a second job with the same id for five minutes.
+            tenant: whose work it is, 1 to 128 letters, digits and punctuation; on standard queues it keeps one tenant
+                from starving the others.
+            correlation: an id shared by everything one request causes.
+            traceparent: W3C trace context of the request.
+            context: up to ten words of the request's own, such as user and locale: they are logged, so nothing secret.
+            job_id: default: a random one. On FIFO queues SQS drops a second job with the same id for five minutes.
+            unique: what to do if a job with this business key is queued or running: "refuse" raises AlreadyQueuedError,
+                "join" sends nothing and returns that job's id. None: send it; the ledger runs a key once.
 
         Returns:
             the job's id and ``ok=True``.
@@ -75,7 +82,16 @@ class App:
             ConfigurationError: the environment does not say where the topic is.
         """
         message = self.publisher.message(
-            job, args, delay=delay, at=at, ttl=ttl, tenant=tenant, correlation=correlation, job_id=job_id
+            job,
+            args,
+            delay=delay,
+            at=at,
+            ttl=ttl,
+            tenant=tenant,
+            correlation=correlation,
+            traceparent=traceparent,
+            context=context,
+            job_id=job_id,
         )
         if unique is None:
             return self.publisher.publish(message)
@@ -123,8 +139,10 @@ class App:
         ttl: timedelta | None = None,
         tenant: str | None = None,
         correlation: str | None = None,
+        traceparent: str | None = None,
+        context: Mapping[str, str] | None = None,
     ) -> "list[Published]":
-        """Publish many jobs of one class, ten a call (one a call through the delay machine).
+        """Publish many jobs of one class, ten a call (one a call through the delay machine); arguments as ``enqueue``.
 
         Returns:
             one result per payload, in order. A send that failed is in the list with ``ok=False``, it does not raise;
@@ -134,7 +152,15 @@ class App:
             PublishError: a payload breaks a rule; then nothing was sent.
         """
         return self.publisher.enqueue_many(
-            job, payloads, delay=delay, at=at, ttl=ttl, tenant=tenant, correlation=correlation
+            job,
+            payloads,
+            delay=delay,
+            at=at,
+            ttl=ttl,
+            tenant=tenant,
+            correlation=correlation,
+            traceparent=traceparent,
+            context=context,
         )
 
     def lambda_handler(self, *, acknowledge: Literal["each", "batch"] | None = None) -> Callable[[Any, Any], Any]:

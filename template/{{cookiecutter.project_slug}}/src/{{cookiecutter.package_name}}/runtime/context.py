@@ -1,12 +1,12 @@
 """``JobContext``: what a running job may ask and do besides its payload."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from .effects import FollowUp, Operation, delete, put, update
-from .envelope import Envelope
+from .envelope import Envelope, request_fields
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger, Metrics
@@ -30,7 +30,10 @@ class JobContext:
         job_id: unique per published job; the same in every attempt.
         attempt: number of this run of the job's code, from 1.
         max_attempts: what the job's ``retry`` policy allows.
-        tenant, correlation: from the header; jobs enqueued through the context inherit both.
+        tenant, correlation: from the header.
+        context: the request's own words (user, locale, ...) from the header.
+
+    Jobs enqueued through the context inherit tenant, correlation, trace and context, and name this job as their cause.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class JobContext:
         self.max_attempts = max_attempts
         self.tenant = envelope.tenant
         self.correlation = envelope.correlation or envelope.id
+        self.context: Mapping[str, str] = envelope.context
         self._now = now
         self._remaining = remaining
         self._enqueue = enqueue
@@ -84,7 +88,7 @@ class JobContext:
         self._report_progress(done, total)
 
     def enqueue(self, job: "JobClass", args: "BaseModel", **options: Any) -> "Published":
-        """Publish a follow-up job; see ``App.enqueue``. Tenant and correlation are inherited unless given.
+        """Publish a follow-up job; see ``App.enqueue``. What the class says is inherited, unless it is given.
 
         Raises:
             PublishError: the job was not accepted; let it pass, and this job is retried.
@@ -153,7 +157,14 @@ class JobContext:
         return self._cancelled()
 
     def _inherited(self, options: dict[str, Any]) -> dict[str, Any]:
-        return {"tenant": self.tenant, "correlation": self.correlation, **options}
+        return {
+            "tenant": self.tenant,
+            "correlation": self.correlation,
+            "causation": self.job_id,
+            "traceparent": self.envelope.traceparent,
+            **options,
+            "context": {**self.context, **options.get("context", {})},
+        }
 
     @property
     def logger(self) -> "Logger":
@@ -161,7 +172,7 @@ class JobContext:
         ms.
         """
         return self._instruments.logger(
-            job=self._job_name, job_id=self.job_id, attempt=self.attempt, correlation_id=self.correlation
+            job=self._job_name, job_id=self.job_id, attempt=self.attempt, **request_fields(self.envelope)
         )
 
     @property

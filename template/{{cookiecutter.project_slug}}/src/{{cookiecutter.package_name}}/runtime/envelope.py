@@ -45,7 +45,15 @@ class Envelope(BaseModel):
     correlation: Annotated[
         str | None, Field(max_length=256, description="Shared by everything one request caused.")
     ] = None
+    causation: Annotated[str | None, Field(max_length=128, description="Id of the job that enqueued this one.")] = None
     traceparent: Annotated[str | None, Field(max_length=55, description="W3C trace context.")] = None
+    context: Annotated[
+        dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=256)]],
+        Field(
+            max_length=10,
+            description="The request's own words, such as user and locale: logged, inherited, never secret.",
+        ),
+    ] = {}
     enqueued_at: Annotated[AwareDatetime | None, Field(description="When the producer published it.")] = None
     expires_at: Annotated[AwareDatetime | None, Field(description="Deadline: not started after it.")] = None
     not_before: Annotated[AwareDatetime | None, Field(description="Not started before it.")] = None
@@ -123,7 +131,7 @@ def encode(envelope: Envelope) -> str:
     Raises:
         ValueError: the payload holds a lone surrogate, which no encoding can carry.
     """
-    header = {name: value for name, value in envelope if value is not None and name != "payload"}
+    header = {name: value for name, value in envelope if value is not None and value != {} and name != "payload"}
     try:
         return to_json({**header, "payload": envelope.payload}, ensure_ascii=True, inf_nan_mode="strings").decode(
             "ascii"
@@ -133,6 +141,20 @@ def encode(envelope: Envelope) -> str:
             f"job {envelope.job!r} cannot be written as JSON ({error}); a text that was cut in the middle of an emoji "
             "does this: replace lone surrogates before publishing"
         ) from error
+
+
+def request_fields(envelope: Envelope) -> dict[str, Any]:
+    """What every log line of a job says about the request that caused it."""
+    fields: dict[str, Any] = {"correlation_id": envelope.correlation or envelope.id}
+    for name, value in (
+        ("tenant", envelope.tenant),
+        ("causation_id", envelope.causation),
+        ("traceparent", envelope.traceparent),
+        ("context", envelope.context),
+    ):
+        if value:
+            fields[name] = value
+    return fields
 
 
 def locations(error: ValidationError, limit: int = 5) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
+from .envelope import request_fields
 from .outcome import Kind
 
 if TYPE_CHECKING:
@@ -110,9 +111,7 @@ class Observer:
         count[counter] = count.get(counter, 0) + 1
         if envelope is not None:
             line["job"], line["job_id"] = envelope.job, envelope.id
-            line["correlation_id"] = envelope.correlation or envelope.id
-            if envelope.tenant is not None:
-                line["tenant"] = envelope.tenant
+            line.update(request_fields(envelope))
         else:
             line["body_bytes"] = len(delivery.body.encode("utf-8", "replace"))
         if report.attempt:

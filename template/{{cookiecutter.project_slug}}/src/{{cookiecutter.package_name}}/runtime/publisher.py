@@ -5,7 +5,7 @@ again.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from random import Random, SystemRandom
@@ -192,6 +192,9 @@ class Publisher:
         ttl: timedelta | None = None,
         tenant: str | None = None,
         correlation: str | None = None,
+        causation: str | None = None,
+        traceparent: str | None = None,
+        context: Mapping[str, str] | None = None,
         job_id: str | None = None,
     ) -> Message:
         """Check and encode one job without sending it.
@@ -245,6 +248,9 @@ class Publisher:
                 key=key,
                 tenant=tenant,
                 correlation=correlation,
+                causation=causation,
+                traceparent=traceparent,
+                context=dict(context or {}),
                 enqueued_at=now,
                 expires_at=now + lifetime if lifetime is not None else None,
                 # Through the topic, which knows no delay, the consumer keeps the time.
