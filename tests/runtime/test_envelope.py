@@ -65,8 +65,19 @@ CLAIM = Envelope(
     ),
     payload={},
 )
+ASKED = Envelope(
+    id="job-5",
+    job="report.build",
+    tenant="acme",
+    correlation="request-9",
+    causation="job-2",
+    context={"user": "u-1", "locale": "de"},
+    enqueued_at=datetime(2026, 3, 1, tzinfo=UTC),
+    payload={},
+)
 # File to what it means.
 GOLDEN = {
+    "context.json": ASKED,
     "claim.json": CLAIM,
     "keyed.json": KEYED,
     "all_fields.json": FULL,
@@ -86,7 +97,7 @@ def test_a_golden_message_is_read(name: str) -> None:
     assert decode(wire(name)) == GOLDEN[name]
 
 
-@pytest.mark.parametrize("name", ["all_fields.json", "raw.json", "keyed.json", "claim.json"])
+@pytest.mark.parametrize("name", ["all_fields.json", "raw.json", "keyed.json", "claim.json", "context.json"])
 def test_a_golden_message_is_written_byte_for_byte(name: str) -> None:
     assert encode(GOLDEN[name]) == wire(name)
 
@@ -117,7 +128,8 @@ SCHEMA = json.loads((RUNTIME / "envelope.schema.json").read_text(encoding="utf-8
 
 
 @pytest.mark.parametrize(
-    "name", ["all_fields.json", "claim.json", "keyed.json", "minimal.json", "raw.json", "unknown_fields.json"]
+    "name",
+    ["all_fields.json", "claim.json", "context.json", "keyed.json", "minimal.json", "raw.json", "unknown_fields.json"],
 )
 def test_golden_messages_fit_the_schema(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)

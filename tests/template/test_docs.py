@@ -151,6 +151,16 @@ def test_delays_work_as_shown(documented: Project) -> None:
     )
 
 
+def test_the_request_travels_as_shown(documented: Project) -> None:
+    (request,) = blocks(documented, "context")
+    imports, _, call = request.partition("\n\n")
+    run(
+        documented,
+        f"{imports}\n\ndef test_it(jobs):\n{indented(call)}\n"
+        "    (sent,) = jobs.enqueued\n    assert sent.envelope.context['user'] == 'u-1'\n",
+    )
+
+
 READMES = {"generated": "template/{{cookiecutter.project_slug}}/README.md", "repository": "README.md"}
 
 
