@@ -91,6 +91,15 @@ def run_for_code(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, o
         return process.wait()
 
 
+def children(pid: int) -> list[int]:
+    """The running processes that a process has started itself. Those that have ended and were not waited for are not
+    among them.
+    """
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=True).stdout
+    found = (line.split() for line in listed.splitlines())
+    return [int(child) for child, parent, state in found if int(parent) == pid and not state.startswith("Z")]
+
+
 @contextlib.contextmanager
 def clean_exit_on_sigterm() -> Iterator[None]:
     """Let SIGTERM unwind the stack, so that context managers run; the default ends the process on the spot."""
