@@ -2,6 +2,7 @@
 # mypy: ignore-errors
 # Its imports lead somewhere only in the generated project, whose own checks cover it.
 
+import hashlib
 import os
 import signal
 from datetime import timedelta
@@ -18,17 +19,18 @@ class Instructions(BaseModel):
     permanent: bool = False
     kill_on_attempt: int = 0
     follow_up: bool = False
+    padding: str = ""  # makes it large
 
 
 class BrokenError(Exception):
     """What was asked for."""
 
 
-class Probe(Job[Instructions, None]):
+class Probe(Job[Instructions, str | None]):
     retry = fixed(timedelta(seconds=1), max_attempts=4)
     log_fields = ("label", "group")
 
-    def run(self, args: Instructions, ctx: JobContext) -> None:
+    def run(self, args: Instructions, ctx: JobContext) -> str | None:
         if ctx.attempt == args.kill_on_attempt:
             os.kill(os.getpid(), signal.SIGKILL)
         if args.permanent:
@@ -37,11 +39,17 @@ class Probe(Job[Instructions, None]):
             raise BrokenError(args.label)
         if args.follow_up:
             ctx.enqueue(type(self), Instructions(label="follow-up"))
+        return hashlib.sha256(args.padding.encode()).hexdigest() if args.padding else None
 
 
 class StandardProbe(Probe):
     name = "probes.standard"
     workload = "calendar"
+
+
+class PatientProbe(Probe):
+    name = "probes.patient"
+    workload = "webhooks"  # it has a delay machine
 
 
 class OrderedProbe(Probe):
