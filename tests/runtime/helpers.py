@@ -97,6 +97,7 @@ def engine(*jobs: JobClass, now: datetime = NOW, **options: Any) -> Engine:
         **{
             "prepare": lambda *args, **kwargs: None,
             "publish": lambda message: None,
+            "publish_all": lambda messages: None,
             "instruments": Instruments("shop"),
             "now": lambda: now,
             "random": Middle(),

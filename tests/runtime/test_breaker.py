@@ -100,7 +100,7 @@ class World:
 
     @property
     def item(self) -> dict[str, Any]:
-        return self.table.items[f"app#breaker#{self.rule.name}"]
+        return self.table.items[f"app##breaker#{self.rule.name}"]
 
 
 @pytest.fixture
@@ -366,7 +366,7 @@ def test_a_probe_whose_election_is_not_answered_runs(world: World) -> None:
 
 
 def test_an_item_of_a_newer_version_of_the_code_counts_as_closed(world: World) -> None:
-    world.table.items["app#breaker#smtp"] = {"pk": "app#breaker#smtp", "state": "HALF", "version": 7}
+    world.table.items["app##breaker#smtp"] = {"pk": "app##breaker#smtp", "state": "HALF", "version": 7}
     assert world.breaker().ask("job") is not None
 
 
@@ -580,7 +580,7 @@ def test_with_several_dependencies_only_declared_exceptions_tell_which(world: Wo
     gate = breakers.open_gate([smtp, crm], "job")
     assert isinstance(gate, Gate)
     gate.failed(SmtpBusyError())
-    assert set(world.table.items) == {"app#breaker#smtp"}
+    assert set(world.table.items) == {"app##breaker#smtp"}
 
 
 def test_no_probe_is_lost_on_a_run_that_another_dependency_refuses(world: World) -> None:

@@ -20,10 +20,9 @@ from runtime.envelope import decode
 from runtime.job import Job
 from runtime.ledger import JobLedger
 from runtime.observability import Instruments
-from runtime.outcome import Kind, Outcome
+from runtime.outcome import Kind
 from runtime.policy import fixed
 from runtime.publisher import HEADROOM_BYTES, Message, Publisher, PublishError
-from runtime.settlement import Settlement
 from runtime.table import MemoryTable
 from runtime.unique import AlreadyQueuedError, publish_unique
 
@@ -139,6 +138,7 @@ class Consumer:
             Jobs(),  # type: ignore[arg-type]
             prepare=publisher(clients).prepare,
             publish=publisher(clients).publish,
+            publish_all=publisher(clients).publish_all,
             instruments=Instruments("shop"),
             ledger=JobLedger("shop", self.table, lambda: self.now),
             claims=ClaimStore(BUCKET, "", lambda: clients.s3) if claims else None,
@@ -378,55 +378,3 @@ def test_the_environment_names_bucket_and_machines() -> None:
     assert (read.claim_bucket, read.claim_prefix, read.claim_max_delay) == ("b", "claims/", timedelta(days=1))
     with pytest.raises(ConfigurationError, match="JOBS_DELAY_MACHINES"):
         Config.from_environment("shop", {"JOBS_DELAY_MACHINES": "[]"})
-
-
-# ---- put back --------------------------------------------------------------------------------------------------
-
-
-class Events:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def event(self, level: str, message: str, **fields: Any) -> None:
-        self.lines.append(f"{level} {message} {fields.get('error')}")
-
-
-def settlement(clients: Any, events: Events, *, ledger: bool, machine: str = MACHINE) -> Settlement:
-    own = config(workload="mail", delay_machine_arn=machine)
-    return Settlement(
-        lambda: clients,
-        own,
-        events,  # type: ignore[arg-type]
-        parks=ledger,
-        machines=lambda: clients,
-        now=lambda: NOW,
-    )
-
-
-def waiting(kind: Kind, body: str, attempt: int = 2) -> Report:
-    outcome = Outcome(kind, "later", timedelta(days=2))
-    return Report(Delivery(body, "m-1", handle="h"), outcome, decode(body), Send, attempt)
-
-
-@pytest.mark.parametrize(
-    ("kind", "ledger", "attempts"),
-    [(Kind.RETRY, True, 0), (Kind.DEFER, True, 0), (Kind.RETRY, False, 2), (Kind.DEFER, False, 1)],
-)
-def test_a_wait_beyond_visibility_is_started_before_the_message_is_acknowledged(
-    clients: Clients, kind: Kind, ledger: bool, attempts: int
-) -> None:
-    body = publisher(clients).message(Send, Args()).body
-    assert settlement(clients, Events(), ledger=ledger).settle(waiting(kind, body)) is None
-    content = from_json(clients.started[0]["input"])
-    assert content["at"] == "2026-10-03T12:00:00Z"
-    assert decode(content["body"]).attempts_before == attempts
-
-
-def test_a_wait_that_cannot_be_started_leaves_the_message_where_it_is(clients: Clients) -> None:
-    body, events = publisher(clients).message(Send, Args()).body, Events()
-    assert settlement(clients, events, ledger=True, machine="").settle(waiting(Kind.RETRY, body)) is not None
-    assert settlement(object(), events, ledger=True).settle(waiting(Kind.RETRY, body)) is not None
-    assert events.lines == [
-        "ERROR delay not started ConfigurationError",
-        "ERROR delay not started AttributeError",
-    ]

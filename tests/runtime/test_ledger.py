@@ -23,7 +23,7 @@ DEAD = Outcome(Kind.DEAD, "hopeless", error=Failure("Boom", "text"))
 PARKED = Outcome(Kind.PARKED, "ask")
 RETRY = Outcome(Kind.RETRY, "error", timedelta(seconds=60))
 DEFER = Outcome(Kind.DEFER, "busy", timedelta(seconds=60))
-REF = "shop#1"
+REF = "shop##1"
 
 
 @pytest.fixture

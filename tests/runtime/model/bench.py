@@ -126,6 +126,7 @@ class Bench:
             Shelf(jobs),
             prepare=publisher.message,
             publish=self._publish,
+            publish_all=lambda messages: [self._publish(message) for message in messages] and None,
             instruments=Instruments(APP),
             ledger=self.ledger,
             now=self.now,

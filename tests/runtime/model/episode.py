@@ -150,6 +150,7 @@ class Worker:
             REGISTRY,
             prepare=publisher.message,
             publish=publisher.publish,
+            publish_all=publisher.publish_all,
             instruments=INSTRUMENTS,
             ledger=ledger,
             now=self.now,

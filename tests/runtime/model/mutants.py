@@ -61,7 +61,9 @@ def _count_only_the_first_start(source: str) -> str:
 def _clear_the_outbox_first(source: str) -> str:
     (call,) = re.findall(r"^ +(self\.ledger\.clear_outbox\(.*\))\n", source, re.MULTILINE)
     without = re.sub(r"^ +self\.ledger\.clear_outbox\(.*\)\n", "", source, flags=re.MULTILINE)
-    return without.replace("    for text in", f"    {call}\n        for text in", 1)
+    changed = re.sub(r"^( +)(self\._publish_all\()", rf"\1{call}\n\1\2", without, flags=re.MULTILINE)
+    assert changed != without
+    return changed
 
 
 MUTANTS = (

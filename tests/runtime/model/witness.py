@@ -177,7 +177,11 @@ class Witness:
                 self.need(redriven, "an end is final", f"{ref}: a late duplicate woke the dead")
             case "PARKED" | "DISCARDED":
                 fresh = True
-                newer_one = old == "DISCARDED" and before["reason"] != "cancelled" and before["id"] != envelope.id
+                # What was cancelled stays so for what was published before; a later request of the key is another one.
+                born = 0 if envelope.enqueued_at is None else envelope.enqueued_at.timestamp() * 1000
+                after_it = envelope.key is not None and born > before["outcome_at"]
+                newer_one = old == "DISCARDED" and before.get("id") != envelope.id
+                newer_one = newer_one and (before["reason"] != "cancelled" or after_it)
                 self.need(higher or newer_one, "an end is final", f"{ref}: {old} began anew without a redrive")
             case _:
                 fresh = True

@@ -194,6 +194,7 @@ class App:
                     registry,
                     prepare=lambda *args, **options: self.publisher.prepare(*args, **options),
                     publish=lambda message: self.publisher.publish(message),
+                    publish_all=lambda messages: self.publisher.publish_all(messages),
                     ledger=self.ledger,
                     claims=self.claims,
                     breakers=lambda: self.breakers,
@@ -206,9 +207,6 @@ class App:
                     observer,
                     code_version=registry.code_version,
                     parks=engine.ledger.keeps_parked,
-                    machines=lambda: self.client("stepfunctions"),
-                    claims=self.claims,
-                    now=lambda: self.now(),
                 )
                 state.append((engine, settlement, observer, config.max_receive_count))
             engine, settlement, observer, max_receive_count = state[0]

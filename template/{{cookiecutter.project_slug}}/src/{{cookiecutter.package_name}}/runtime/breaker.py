@@ -2,7 +2,7 @@
 
 An open circuit puts a job off without an attempt, before its ledger record is claimed. After recovery starts are
 ramped up: all waiting jobs at once would be a second outage. The rules are in ``breaker_state``; here is what keeps
-them in the ledger's table, one item per dependency (``<app>#breaker#<name>``).
+them in the ledger's table, one item per dependency (``<app>##breaker#<name>``).
 
 API calls of a job that names one dependency:
 
@@ -80,7 +80,7 @@ class Breaker:
         on_open: Opened | None = None,
     ) -> None:
         self.rule = rule
-        self._key = f"{app}#breaker#{rule.name}"
+        self._key = f"{app}##breaker#{rule.name}"
         self._table, self._now, self._random, self._on_open = table, now, random or SystemRandom(), on_open
         self._state = State()
         self._read_at: int | None = None

@@ -16,10 +16,10 @@ from typing import Any, Literal
 from pydantic_core import from_json, to_json
 
 from .aws_errors import code_of, is_transient
-from .envelope import Envelope, Pointer
+from .envelope import Envelope, Pointer, payload_digest
 from .failure import Failure
 from .outcome import Kind, Outcome
-from .policy import Backoff
+from .policy import Backoff, wait_after
 
 DEFAULT_PREFIX = "claims/"
 RESULTS_PREFIX = "results/"
@@ -72,8 +72,8 @@ class ClaimStore:
         Raises:
             PayloadTooLargeError: naming the size, the limit and the remedy.
         """
-        data = to_json(envelope.payload, ensure_ascii=True)
-        pointer = _pointer(self._prefix, envelope.id, data)
+        data = to_json(envelope.payload, ensure_ascii=True, inf_nan_mode="strings")
+        pointer = _pointer(self._prefix, envelope.id, data, payload_digest(envelope.payload))
         if pointer.size > MAX_OBJECT_BYTES:
             raise PayloadTooLargeError(
                 f"the payload is {pointer.size} bytes; the claim check carries {MAX_OBJECT_BYTES}. Store the data as "
@@ -203,18 +203,18 @@ def fault_outcome(
     if error.again == "never" or (error.again == "policy" and tries >= retry.max_attempts):
         return Outcome(Kind.DEAD, error.reason, error=failure)
     if error.again == "policy":
-        return Outcome(Kind.RETRY, error.reason, retry.delay(tries, random), failure)
+        return Outcome(Kind.RETRY, error.reason, wait_after(tries, retry, random), failure)
     shortest, longest = UNAVAILABLE_WAIT
     ceiling = min(longest, shortest * 2 ** min(receive_count, 10))
     wait = shortest + timedelta(seconds=random.uniform(0, (ceiling - shortest).total_seconds()))
     return Outcome(Kind.DEFER, error.reason, wait, failure)
 
 
-def _pointer(prefix: str, name: str, data: bytes) -> Pointer:
+def _pointer(prefix: str, name: str, data: bytes, digest: str | None = None) -> Pointer:
     # Hashed, because an id may be any text: `a/../b`, or 128 Japanese characters.
     folder = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    digest = hashlib.sha256(data).hexdigest()
-    return Pointer(key=f"{prefix}{folder}/{digest}.json", sha256=digest, size=len(data))
+    sha256 = hashlib.sha256(data).hexdigest()
+    return Pointer(key=f"{prefix}{folder}/{sha256}.json", sha256=sha256, size=len(data), digest=digest)
 
 
 def _fault(error: Exception) -> ClaimError:

@@ -51,7 +51,12 @@ class FollowUp:
 
 
 def put(
-    table: str, item: Mapping[str, Any], condition: str | None = None, values: Mapping[str, Any] | None = None
+    table: str,
+    item: Mapping[str, Any],
+    *,
+    condition: str | None = None,
+    values: Mapping[str, Any] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Operation:
     """Write an item of a table of the job's own.
 
@@ -60,34 +65,52 @@ def put(
         item: plain Python values, as of boto3's table resource.
         condition: a DynamoDB condition expression.
         values: its ``:placeholders``.
+        names: its ``#placeholders``, for reserved words such as ``status``.
     """
-    return Operation({"Put": _request(table, condition, values, Item=_typed(item))})
+    return Operation({"Put": _request(table, condition, values, names, Item=_typed(item))})
 
 
 def update(
     table: str,
     key: Mapping[str, Any],
     expression: str,
-    values: Mapping[str, Any] | None = None,
+    *,
     condition: str | None = None,
+    values: Mapping[str, Any] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Operation:
     """Change an item by a DynamoDB update expression."""
-    return Operation({"Update": _request(table, condition, values, Key=_typed(key), UpdateExpression=expression)})
+    return Operation(
+        {"Update": _request(table, condition, values, names, Key=_typed(key), UpdateExpression=expression)}
+    )
 
 
 def delete(
-    table: str, key: Mapping[str, Any], condition: str | None = None, values: Mapping[str, Any] | None = None
+    table: str,
+    key: Mapping[str, Any],
+    *,
+    condition: str | None = None,
+    values: Mapping[str, Any] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Operation:
     """Delete an item."""
-    return Operation({"Delete": _request(table, condition, values, Key=_typed(key))})
+    return Operation({"Delete": _request(table, condition, values, names, Key=_typed(key))})
 
 
-def _request(table: str, condition: str | None, values: Mapping[str, Any] | None, **rest: Any) -> dict[str, Any]:
+def _request(
+    table: str,
+    condition: str | None,
+    values: Mapping[str, Any] | None,
+    names: Mapping[str, str] | None,
+    **rest: Any,
+) -> dict[str, Any]:
     request: dict[str, Any] = {"TableName": table, **rest}
     if condition is not None:
         request["ConditionExpression"] = condition
     if values:
         request["ExpressionAttributeValues"] = _typed(values)
+    if names:
+        request["ExpressionAttributeNames"] = dict(names)
     return request
 
 
@@ -112,7 +135,7 @@ class Effects:
         self, ledger: JobLedger | None, claim: Claim, envelope: Envelope, prepare: "Callable[..., Message]"
     ) -> None:
         self._ledger, self._claim, self._envelope, self._prepare = ledger, claim, envelope, prepare
-        self._children = 0
+        self._children: dict[str, int] = {}
         self.committed = False
         self.outbox: list[str] = []
 
@@ -126,8 +149,10 @@ class Effects:
         """Encode a follow-up job. Its id depends on this job's id and on what it is: a second attempt gives it the same
         one.
         """
-        self._children += 1
-        content = f"{self._envelope.id}\n{self._children}\n{job.name}\n{args.model_dump_json(by_alias=True)}"
+        what = f"{job.name}\n{args.model_dump_json(by_alias=True)}"
+        # Counted per content: an attempt that enqueues only what is missing gives it the id it had before.
+        self._children[what] = number = self._children.get(what, 0) + 1
+        content = f"{self._envelope.id}\n{number}\n{what}"
         job_id = "f-" + hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return self._prepare(job, args, **{"job_id": job_id, **options})
 

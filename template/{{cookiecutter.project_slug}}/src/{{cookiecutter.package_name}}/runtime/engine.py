@@ -6,7 +6,7 @@ never that it is lost.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random, SystemRandom
@@ -42,6 +42,7 @@ CLOCK_SKEW = timedelta(
 LEASE_MARGIN_SECONDS = 5.0  # a killed function's clock and its successor's may differ by that much
 LEDGER_FAULT_SECONDS = (10.0, 30.0)
 TIME_IS_UP_SECONDS = 0.1
+DEFER_AT_MOST = timedelta(days=1)  # after that a job that was only ever put off is a dead letter, for somebody to see
 UNKNOWN_GRACE = timedelta(minutes=15)  # a rolling deploy: jobs of the new version arrive while old consumers still run
 UNKNOWN_WAIT = (timedelta(seconds=15), timedelta(minutes=5))
 
@@ -76,6 +77,7 @@ class Engine:
         registry: wire names and their classes.
         prepare: encodes a follow-up job (``Publisher.message``).
         publish: sends an encoded job (``Publisher.publish``).
+        publish_all: sends several, or raises (``Publisher.publish_all``).
         instruments: the Logger and Metrics of ``ctx``.
         breakers: returns the breakers of the jobs' dependencies; asked only if a job has some.
         ledger: owner of the jobs' state.
@@ -90,6 +92,7 @@ class Engine:
         *,
         prepare: "Callable[..., Message]",
         publish: "Enqueue",
+        publish_all: "Callable[[Sequence[Message]], None]",
         instruments: "Instruments",
         ledger: Ledger | None = None,
         claims: ClaimStore | None = None,
@@ -99,7 +102,7 @@ class Engine:
     ) -> None:
         self.registry = registry
         self.ledger: Ledger = ledger or NoLedger()
-        self._prepare, self._publish = prepare, publish
+        self._prepare, self._publish, self._publish_all = prepare, publish, publish_all
         self._claims = claims
         self._instruments = instruments
         self._breakers = breakers or _no_breakers
@@ -115,7 +118,7 @@ class Engine:
             budget: the time of the invocation; None means no limit.
         """
         report = Report(delivery)
-        report.outcome = self._last_chance(self._decide(report, budget), delivery)
+        report.outcome = self._last_chance(self._decide(report, budget), report)
         report.finished_at = self._now()
         return report
 
@@ -140,10 +143,11 @@ class Engine:
             return self._unknown(report, now, "import_failed", error)
         if job is None:
             return self._unknown(report, now, "unknown_job")
+        late = _is_past(envelope, now)
         if envelope.job != job.name:  # one record per key, whatever the job was called when it was sent
             envelope = report.envelope = envelope.model_copy(update={"job": job.name})
-        if _is_past(envelope, now):
-            return self._late(report, job, Outcome(Kind.PARKED, "expired"))
+        if late and (job.key is None or envelope.key is not None):
+            return self._end(report, job, _too_late(job, Outcome(Kind.PARKED, "expired")))
 
         # 4. Payload: fetch it if it did not fit into the message, lift an old version, validate; the business key.
         if envelope.v > job.version:
@@ -166,6 +170,8 @@ class Engine:
             envelope = report.envelope = envelope.model_copy(update={"key": business_key(job, args)})
         except BaseException as error:  # no usable key, or a key function that raised: it is pure, so it always will
             return Outcome(Kind.DEAD, "missing_key", error=Failure.of(error))
+        if late:  # its producer did not send the key that names its record
+            return self._end(report, job, _too_late(job, Outcome(Kind.PARKED, "expired")))
         if job.log_fields:
             report.log_fields = {name: getattr(args, name) for name in job.log_fields}
 
@@ -180,7 +186,7 @@ class Engine:
         claim = self._acquire(ledger, report, job, budget)
         if isinstance(claim, Outcome):
             return claim
-        report.attempt, report.crashed = claim.attempt, claim.crashes > 0
+        report.attempt, report.crashed = claim.attempt, claim.new_crash
 
         # 6. Run it, and classify what it raised.
         effects = Effects(ledger if isinstance(ledger, JobLedger) else None, claim, envelope, self._prepare)
@@ -190,7 +196,7 @@ class Engine:
             outcome = self._run(job, args, claim, effects, gate, report, budget)
             if outcome.kind is Kind.RETRY and _is_past(envelope, self._now() + (outcome.delay or timedelta(0))):
                 outcome = _too_late(job, Outcome(Kind.PARKED, "no_time_before_deadline", error=outcome.error))
-            outcome = self._last_chance(outcome, delivery)
+            outcome = self._last_chance(outcome, report)
 
         # 7. Record the outcome before anything is sent or acknowledged. What was committed is recorded already.
         if outcome.kind is Kind.LOST:
@@ -227,7 +233,7 @@ class Engine:
             attempt=claim.attempt,
             max_attempts=job.retry.max_attempts,
             now=self._now,
-            remaining=lambda: float("inf") if limit is None else limit - (time.monotonic() - started),
+            remaining=lambda: MAX_WAIT.total_seconds() if limit is None else limit - (time.monotonic() - started),
             enqueue=self._publish,
             instruments=self._instruments,
             job_name=job.name,
@@ -268,7 +274,8 @@ class Engine:
             return SUCCEEDED if result is None else Outcome(Kind.SUCCEEDED, result=result)
         finally:
             seconds = report.run_seconds = time.monotonic() - started
-            self._longest[job.name] = max(seconds, self._longest.get(job.name, 0.0))
+            # Half of what was: one slow run must not keep its successors from starting for good.
+            self._longest[job.name] = max(seconds, self._longest.get(job.name, 0.0) / 2)
             if context.total is not None:
                 report.log_fields = {
                     **report.log_fields,
@@ -318,17 +325,13 @@ class Engine:
         try:
             from .publisher import Message
 
-            for text in leftover.outbox:
-                self._publish(Message.from_json(text))
+            self._publish_all([Message.from_json(text) for text in leftover.outbox])
             assert isinstance(self.ledger, JobLedger)
             self.ledger.clear_outbox(leftover)
         except Exception as error:
             wait = timedelta(seconds=self._random.uniform(*LEDGER_FAULT_SECONDS))
             return Outcome(Kind.DEFER, "outbox_not_published", wait, Failure.of(error))
         return outcome
-
-    def _late(self, report: Report, job: JobClass, parked: Outcome) -> Outcome:
-        return self._end(report, job, _too_late(job, parked))
 
     def _end(self, report: Report, job: JobClass | None, outcome: Outcome) -> Outcome:
         """End a job that is not run: claim it, so that nobody still runs it and its follow-up jobs are published, and
@@ -340,21 +343,28 @@ class Engine:
             return claim
         return self._finish(ledger, claim, report, outcome, ran=False)
 
-    def _last_chance(self, outcome: Outcome, delivery: Delivery) -> Outcome:
-        """One receive more and the queue would move the message itself, without a word why."""
-        if outcome.kind in (Kind.RETRY, Kind.DEFER) and delivery.is_last_receive:
-            return Outcome(Kind.DEAD, f"receives_exhausted ({outcome.reason})", error=outcome.error)
-        return outcome
+    def _last_chance(self, outcome: Outcome, report: Report) -> Outcome:
+        """One receive more and the queue would move the message itself, without a word why.
+
+        A deferred job has done nothing wrong: settlement gives it a new message, for a day (on a FIFO queue that would
+        break the order).
+        """
+        if outcome.kind not in (Kind.RETRY, Kind.DEFER) or not report.delivery.is_last_receive:
+            return outcome
+        born = report.envelope.enqueued_at if report.envelope is not None else None
+        young = born is not None and self._now() - born < DEFER_AT_MOST
+        if outcome.kind is Kind.DEFER and young and not report.delivery.fifo:
+            return outcome
+        return Outcome(Kind.DEAD, f"receives_exhausted ({outcome.reason})", error=outcome.error)
 
     def _unknown(self, report: Report, now: datetime, reason: str, error: BaseException | None = None) -> Outcome:
         """No code here for this job. Give a rolling deploy time to bring it, then keep the job for a human."""
         envelope, delivery = report.envelope, report.delivery
         assert envelope is not None
         failure = Failure.of(error) if error is not None else None
-        if delivery.sent_at is not None:
-            first_seen = datetime.fromtimestamp(delivery.sent_at, UTC)
-        else:
-            first_seen = envelope.enqueued_at or now
+        # From the first receive: a backlog is older than any deploy.
+        seen = delivery.first_received_at or delivery.sent_at
+        first_seen = datetime.fromtimestamp(seen, UTC) if seen is not None else envelope.enqueued_at or now
         if now - first_seen < UNKNOWN_GRACE:
             shortest, longest = UNKNOWN_WAIT
             wait = min(longest, shortest * 2 ** min(delivery.receive_count - 1, 10))

@@ -13,6 +13,7 @@ from .budget import Budget
 from .delivery import Delivery
 from .engine import Engine, Report
 from .observability import Observer
+from .outcome import Kind, Outcome
 from .settlement import Settlement
 
 BatchResponse = dict[str, list[dict[str, str]]]
@@ -55,12 +56,14 @@ def _delivery(number: int, record: object, max_receive_count: int) -> Delivery:
     source = str(record.get("eventSourceARN", ""))
     group = attributes.get("MessageGroupId")
     sent = _number(attributes.get("SentTimestamp"))
+    first = _number(attributes.get("ApproximateFirstReceiveTimestamp"))
     return Delivery(
         body=body,
         message_id=message_id,
         receive_count=max(1, int(_number(attributes.get("ApproximateReceiveCount")) or 1)),
         max_receive_count=max_receive_count,
         sent_at=sent / 1000 if sent else None,
+        first_received_at=first / 1000 if first else None,
         group=group if isinstance(group, str) else None,
         fifo=source.endswith(".fifo"),
         attributes=_attributes(record.get("messageAttributes")),
@@ -109,10 +112,15 @@ def run_batch(
     for position, delivery in enumerate(unique):
         group = (delivery.group or "") if delivery.fifo else None
         if group is not None and group in stopped:
-            failed.append(delivery.message_id)
             seconds = stopped[group]
-            if seconds is not None:
+            if delivery.is_last_receive:  # or the queue would move it itself, without a word why
+                tail = Report(delivery, Outcome(Kind.DEAD, "receives_exhausted (group_stopped)"))
+                observer.job(tail)
+                if settlement.settle(tail) is None:
+                    continue
+            elif seconds is not None:
                 settlement.wait(delivery, seconds)
+            failed.append(delivery.message_id)
             continue
         acknowledged, seconds = False, None
         try:

@@ -33,7 +33,7 @@ from pydantic_core import to_json
 from .conditions import Condition, above, absent, all_of, any_of, at_most, below, equals
 from .deadletter import ATTRIBUTE
 from .delivery import Delivery
-from .envelope import Envelope
+from .envelope import Envelope, payload_digest
 from .failure import Failure
 from .outcome import MAX_WAIT, Kind, Outcome
 from .table import ConditionFailedError, Table, Update
@@ -41,9 +41,9 @@ from .table import ConditionFailedError, Table, Update
 if TYPE_CHECKING:
     from .claims import ClaimStore
 
-KEEP = timedelta(
-    days=30
-)  # longer than queue and dead-letter queue together keep a message (14 d), so that a late redrive is recognised
+# Longer than queue (up to 14 d) and dead-letter queue (14 d) together keep a message, so that a late redrive is
+# recognised.
+KEEP = timedelta(days=30)
 SENT_GRACE_MS = 5_000  # SQS's clock against ours: sent that much after the job died is a redrive, not a late duplicate
 MAX_JITTER_SECONDS = 5.0
 MAX_KEY_CHARS = 200
@@ -69,16 +69,20 @@ class Claim:
         ref: key of the record; the base of ``ctx.effect_key``.
         owner: fences later writes.
         crashes: earlier runs that never told how they ended.
+        new_crash: the last one of them was not known before.
         cancelled: somebody asked the job to stop.
         effects: steps of earlier runs to "begun" or "done".
+        last_progress: when progress was last written, in milliseconds since the epoch.
     """
 
     attempt: int
     ref: str = ""
     owner: str = ""
     crashes: int = 0
+    new_crash: bool = False
     cancelled: bool = False
     effects: dict[str, str] = field(default_factory=dict)
+    last_progress: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,8 @@ class NoLedger:
 def reference(app: str, job: str, job_id: str, key: str | None) -> str:
     """Key of a job's record. Without a business key the job's id is the key."""
     if key is None:
-        return f"{app}#{job_id}"
+        # Neither a job's name nor an id written like this has a "#" where the others have one: no two kinds can meet.
+        return f"{app}##{job_id.replace('#', '%23')}"
     if len(key) > MAX_KEY_CHARS:
         key = "sha256:" + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{app}#{job}#{key}"
@@ -169,7 +174,6 @@ class JobLedger:
     ) -> None:
         self.app, self.table, self.now, self._random = app, table, now, random or SystemRandom()
         self._workload, self._claims = workload, claims
-        self._last_progress = 0
 
     def acquire(self, envelope: Envelope, delivery: Delivery, lease: timedelta) -> Claim | Outcome | Leftover:
         ref = reference(self.app, envelope.job, envelope.id, envelope.key)
@@ -234,7 +238,11 @@ class JobLedger:
         same_job = envelope.id == item.get("id") or digest == item.get("args_hash")
         free = state in ("DEAD", "DISCARDED") or (state == "PARKED" and same_job)
         # What was dropped because a newer one does its work does not stand in the newer one's way.
-        newer_one = state == "DISCARDED" and envelope.id != item.get("id") and item.get("reason") != "cancelled"
+        born = None if envelope.enqueued_at is None else envelope.enqueued_at.timestamp() * 1000
+        after_it = envelope.key is not None and born is not None and born > item.get("outcome_at", 0) + SENT_GRACE_MS
+        newer_one = (
+            state == "DISCARDED" and envelope.id != item.get("id") and (item.get("reason") != "cancelled" or after_it)
+        )
         if _expired(item, now) or newer_one or (envelope.generation > item.get("generation", 0) and free):
             return None  # DynamoDB deletes expired items within days, not at once; a redrive says so by its generation
         sent_ms = None if delivery.sent_at is None else delivery.sent_at * 1000
@@ -276,8 +284,12 @@ class JobLedger:
         # starts - ends counts the runs that never told how they ended.
         counted = ran and outcome.kind is not Kind.DEFER
         adds = {"ends": 1} if counted else {"starts": -1}
+        if claim.crashes:
+            sets["crashes_seen"] = claim.crashes
         # What is parked waits for a human without limit of time: DynamoDB must not expire it.
-        removes = ("lease", "ttl") if outcome.kind is Kind.PARKED else ("lease",)
+        removes = ["lease", "ttl"] if outcome.kind is Kind.PARKED else ["lease"]
+        if outcome.error is None:
+            removes += ["error", "message"]  # of an earlier attempt
         if outcome.kind is Kind.SUCCEEDED:
             sets.update(self._result(claim.ref, outcome.result))
         try:
@@ -295,9 +307,9 @@ class JobLedger:
     def progress(self, claim: Claim, done: int, total: int) -> None:
         """Raises LostClaimError if another owner took the job over."""
         now = self._milliseconds()
-        if now - self._last_progress < PROGRESS_EVERY_MS and done < total:
+        if now - claim.last_progress < PROGRESS_EVERY_MS and done < total:
             return
-        self._last_progress = now
+        claim.last_progress = now
         try:
             self.table.update(Update(claim.ref, _mine(claim), sets={"done": done, "total": total}))
         except ConditionFailedError:
@@ -331,7 +343,7 @@ class JobLedger:
             sets["outbox"] = list(outbox)
         change = Update(claim.ref, _mine(claim), sets=sets, adds={"ends": 1}, removes=("lease",))
         try:
-            self.table.transact(change, writes, token=f"{claim.owner}-{claim.attempt}")
+            self.table.transact(change, writes, token=secrets.token_hex(16))
         except ConditionFailedError as failed:
             if failed.item.get("owner") != claim.owner or failed.item.get("state") != "DONE":
                 raise
@@ -404,11 +416,13 @@ def _mine(claim: Claim) -> Condition:
 
 
 def _claim(ref: str, owner: str, item: Mapping[str, Any], envelope: Envelope) -> Claim:
+    crashes = item["starts"] - 1 - item.get("ends", 0)
     return Claim(
         attempt=envelope.attempts_before + item["starts"],
         ref=ref,
         owner=owner,
-        crashes=item["starts"] - 1 - item.get("ends", 0),
+        crashes=crashes,
+        new_crash=crashes > item.get("crashes_seen", 0),
         cancelled=item.get("cancel", False),
         effects={step: state for state, _, step in (text.partition(":") for text in item.get("effects", ()))},
     )
@@ -416,20 +430,6 @@ def _claim(ref: str, owner: str, item: Mapping[str, Any], envelope: Envelope) ->
 
 def args_digest(envelope: Envelope) -> str:
     """``payload_digest`` of a job; with a claim check the claim's hash, since the payload may not have been read."""
-    return payload_digest(envelope.payload) if envelope.claim is None else envelope.claim.sha256[:16]
-
-
-def payload_digest(payload: Mapping[str, Any]) -> str:
-    """Tells two payloads under one key apart. Of what travelled, not of the model: a deploy between two deliveries
-    changes nothing.
-    """
-    canonical = to_json(_sorted(payload), ensure_ascii=True)
-    return hashlib.sha256(canonical).hexdigest()[:16]
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    if isinstance(value, list):
-        return [_sorted(part) for part in value]
-    return value
+    if envelope.claim is None:
+        return payload_digest(envelope.payload)
+    return envelope.claim.digest or envelope.claim.sha256[:16]

@@ -116,6 +116,8 @@ class Observer:
             line["body_bytes"] = len(delivery.body.encode("utf-8", "replace"))
         if report.attempt:
             line["attempt"] = report.attempt
+        if report.crashed:  # an earlier run never told how it ended
+            count["JobCrashed"] = count.get("JobCrashed", 0) + 1
         if outcome.reason:
             line["reason"] = outcome.reason
         if outcome.delay is not None:
@@ -124,8 +126,6 @@ class Observer:
             line["error"], line["error_at"] = outcome.error.name, outcome.error.where
         if report.run_seconds is not None:
             count["JobStarted"] = count.get("JobStarted", 0) + 1
-            if report.crashed:  # an earlier run never told how it ended
-                count["JobCrashed"] = count.get("JobCrashed", 0) + 1
             line["run_ms"] = self._value("RunMs", report.run_seconds)
             if delivery.sent_at is not None:
                 line["queue_ms"] = self._value(

@@ -117,10 +117,7 @@ def decide(
             return _retry(attempt, failure, rule, random, "error")
     if _is_validation_error(error):
         return Outcome(Kind.DEAD, "validation_error", error=failure)
-    try:
-        reason, at_least = classify(error)
-    except Exception:  # foreign attributes may do anything when they are read
-        reason, at_least = "error", timedelta(0)
+    reason, at_least = classify(error)
     return _retry(attempt, failure, retry, random, reason, at_least)
 
 
@@ -155,11 +152,15 @@ def _retry(
 ) -> Outcome:
     if attempt >= policy.max_attempts:
         return Outcome(Kind.DEAD, "attempts_exhausted", error=failure)
+    return Outcome(Kind.RETRY, reason, wait_after(attempt, policy, random, at_least), failure)
+
+
+def wait_after(attempt: int, policy: Backoff, random: Random, at_least: timedelta = timedelta(0)) -> timedelta:
+    """What a policy says, within what SQS can do."""
     try:
-        wait = min(max(policy.delay(attempt, random), at_least, timedelta(0)), MAX_WAIT)
+        return min(max(policy.delay(attempt, random), at_least, timedelta(0)), MAX_WAIT)
     except Exception:  # a policy of the project's own: its defect must not make the job come back at once, for ever
-        wait = max(full_jitter().delay(attempt, random), at_least)
-    return Outcome(Kind.RETRY, reason, wait, failure)
+        return min(max(full_jitter().delay(attempt, random), at_least), MAX_WAIT)
 
 
 def _is_cancellation(error: BaseException) -> bool:
@@ -200,9 +201,15 @@ _THROTTLING = frozenset(
 
 
 def classify(error: BaseException) -> tuple[str, timedelta]:
-    """What is known about an error without knowing the job: a reason, and a wait that the other side asked for.
+    """What is known about an error without knowing the job: a reason, and a wait that the other side asked for."""
+    try:
+        return _classified(error)
+    except Exception:  # foreign attributes may do anything when they are read
+        return "error", timedelta(0)
 
-    The client libraries are recognised by the shape of their errors, so that none of them has to be imported:
+
+def _classified(error: BaseException) -> tuple[str, timedelta]:
+    """The client libraries are recognised by the shape of their errors, so that none of them has to be imported:
     ``error.response["Error"]["Code"]`` (boto3), ``error.response.status_code`` (httpx, requests), ``error.code``
     (urllib), ``error.status`` (aiohttp).
     """

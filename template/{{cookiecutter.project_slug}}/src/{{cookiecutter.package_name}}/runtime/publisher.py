@@ -102,7 +102,8 @@ class Message:
 
     @classmethod
     def from_json(cls, text: str) -> "Message":
-        return cls(**from_json(text))
+        # A newer version may have written fields that this one does not know.
+        return cls(**{name: value for name, value in from_json(text).items() if name in cls.__dataclass_fields__})
 
 
 class Publisher:
@@ -146,6 +147,12 @@ class Publisher:
     def enqueue_many(self, job: "JobClass", payloads: Iterable[BaseModel], **options: Any) -> list[Published]:
         """Publish several jobs of one class; see ``App.enqueue_many``."""
         return self.send([self.message(job, args, **options) for args in payloads])
+
+    def publish_all(self, messages: Sequence[Message]) -> None:
+        """Send encoded jobs, ten a call. Raises PublishError if one of them was not accepted."""
+        failed = [result for result in self.send(messages) if not result.ok]
+        if failed:
+            raise PublishError(f"{len(failed)} of {len(messages)} jobs were not accepted: {failed[0].error_code}")
 
     def send(self, messages: Sequence[Message]) -> list[Published]:
         """Send encoded jobs; one result each, in order. Nothing is raised for a send that failed."""

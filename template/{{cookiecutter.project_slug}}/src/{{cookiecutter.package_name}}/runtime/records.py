@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from .conditions import absent, all_of, any_of, at_most, equals, one_of
-from .ledger import KEEP
+from .delay import MAX_AHEAD
+from .ledger import KEEP, PENDING
 from .table import ConditionFailedError, Table, Update
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _FRESH = [
     "result",
     "result_error",
     "result_claim",
+    "crashes_seen",
     "body",
     "listed",
     "done",
@@ -115,12 +117,12 @@ def cancel(table: Table, ref: str, now: datetime) -> Cancelled:
         "state": "DISCARDED",
         "reason": "cancelled",
         "outcome_at": round(now.timestamp() * 1000),
-        "ttl": int((now + KEEP).timestamp()),
+        "ttl": int((now + MAX_AHEAD + KEEP).timestamp()),  # the job may still be on its way, as long as a delay can be
     }
     try:
         table.update(Update(ref, any_of(absent("pk"), one_of("state", "QUEUED", "RETRY")), sets=stop))
     except ConditionFailedError as failed:
-        if failed.item.get("state") in FINAL:
+        if failed.item.get("state") not in PENDING:
             return Cancelled.TOO_LATE
     else:
         return Cancelled.STOPPED
@@ -165,3 +167,18 @@ def delist(table: Table, ref: str, job_id: str) -> None:
         table.update(Update(ref, condition, sets={"queued_until": 0}))
     except ConditionFailedError:
         pass  # it runs already: it was accepted after all
+
+
+def resolve_effect(table: Table, ref: str, step: str, *, done: bool) -> None:
+    """Say what became of a guarded step (``ctx.effect``) that a run began and never told the end of.
+
+    After it the parked job may be released: the step is then skipped (``done``) or made again.
+
+    Raises:
+        ConditionFailedError: the job is not parked, or has changed meanwhile.
+    """
+    item = table.get(ref) or {}
+    effects = [text for text in item.get("effects", []) if text.partition(":")[2] != step]
+    kept = [*effects, f"done:{step}"] if done else effects
+    same = all_of(equals("state", "PARKED"), equals("owner", item.get("owner", "")))
+    table.update(Update(ref, same, sets={"effects": kept}))

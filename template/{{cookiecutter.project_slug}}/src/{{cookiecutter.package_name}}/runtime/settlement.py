@@ -6,15 +6,13 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from .config import Config
 from .deadletter import dead_letter
-from .outcome import MAX_WAIT, Kind
+from .outcome import Kind
 
 if TYPE_CHECKING:
-    from .claims import ClaimStore
     from .delivery import Delivery
     from .engine import Report
     from .observability import Observer
@@ -39,9 +37,6 @@ class Settlement:
         observer: where trouble is reported.
         code_version: goes into dead letters.
         parks: whether parked jobs are safe in the ledger; else they go to the dead-letter queue.
-        machines: returns the boto3 Step Functions client, for waits that are longer than SQS can hide a message.
-        claims: for a job that is too large for the delay machine.
-        now: the clock; aware, UTC.
     """
 
     def __init__(
@@ -52,13 +47,9 @@ class Settlement:
         *,
         code_version: str = "",
         parks: bool = False,
-        machines: Callable[[], Any] | None = None,
-        claims: "ClaimStore | None" = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._sqs, self._config, self._observer = sqs, config, observer
         self._code_version, self._parks = code_version, parks
-        self._machines, self._claims, self._now = machines, claims, now
         self._waits: list[_Wait] = []
 
     def settle(self, report: "Report") -> float | None:
@@ -76,10 +67,11 @@ class Settlement:
                 return None
             case Kind.DEAD | Kind.PARKED:
                 return self._dead_letter(report)
-            case Kind.RETRY | Kind.DEFER if outcome.delay is not None and outcome.delay > MAX_WAIT:
-                return self._put_back(report, outcome.delay)
             case Kind.RETRY | Kind.DEFER:
-                return self.wait(delivery, outcome.delay.total_seconds() if outcome.delay else 0.0)
+                seconds = outcome.delay.total_seconds() if outcome.delay else 0.0
+                if outcome.kind is Kind.DEFER and delivery.is_last_receive:
+                    return self._send_again(report, seconds)
+                return self.wait(delivery, seconds)
             case Kind.LOST:
                 return 0.0  # its new owner decides about the message: neither its visibility nor its copy is ours
 
@@ -116,34 +108,22 @@ class Settlement:
             for failed in answer.get("Failed", []):
                 self._observer.event("WARNING", "visibility change failed", error=failed.get("Code"))
 
-    def _put_back(self, report: "Report", wait: timedelta) -> float | None:
-        """Send the job through the delay machine, then acknowledge the message: never the other way round."""
-        from .delay_machine import rescheduled, start_delays
+    def _send_again(self, report: "Report", wait: float) -> float | None:
+        """Give a deferred job a new message with receives of its own, then acknowledge the old one."""
+        from .delivery import fresh_message
 
+        delivery = report.delivery
+        remembers = self._parks and report.job is not None and report.job.ledger
+        used_up = (
+            None if remembers else delivery.receive_count - 1
+        )  # a receive may have been an attempt: count it as one
         try:
-            self._config.require(JOBS_DELAY_MACHINE_ARN=self._config.delay_machine_arn)
-            assert self._machines is not None
-            trip = rescheduled(
-                self._config.delay_machine_arn,
-                report.delivery,
-                at=self._now() + wait,
-                workload=self._config.workload,
-                attempts_before=self._used_up(report),
-                claims=self._claims,
-            )
-            [started] = start_delays(self._machines(), [trip])
-            if started.ok:
-                return None
-            self._observer.event("ERROR", "delay not started", error=started.error_code)
+            message = fresh_message(delivery, used_up, math.ceil(wait))
+            self._sqs().send_message(QueueUrl=self._config.queue_url, **message)
         except Exception as error:
-            self._trouble("delay not started", error, message_id=report.delivery.message_id)
-        return self.wait(report.delivery, MAX_WAIT.total_seconds())  # early, but not lost
-
-    def _used_up(self, report: "Report") -> int | None:
-        """Attempts that the new message has to remember; None if the ledger does. A deferred run was none."""
-        if self._parks and report.job is not None and report.job.ledger:
-            return None
-        return max(0, report.attempt - (report.outcome.kind is Kind.DEFER))
+            self._trouble("deferred job not sent again", error, message_id=delivery.message_id)
+            return self._dead_letter(report)
+        return None
 
     def _dead_letter(self, report: "Report") -> float | None:
         try:

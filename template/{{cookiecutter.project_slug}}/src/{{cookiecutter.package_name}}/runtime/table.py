@@ -40,6 +40,16 @@ class Update:
     adds: Mapping[str, int] = field(default_factory=dict)
     removes: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        for values in (self.sets, self.defaults):
+            for name, value in values.items():
+                for part in value if isinstance(value, list | tuple) else (value,):
+                    if not isinstance(part, str | int):
+                        raise TypeError(
+                            f"{name}: the ledger keeps texts, whole numbers, booleans and lists of them, "
+                            f"not {type(part).__name__}"
+                        )
+
 
 class Table(Protocol):
     def update(self, update: Update) -> dict[str, Any]:

@@ -223,6 +223,7 @@ class Jobs:
             self._app.registry,
             prepare=lambda *args, **options: self._app.publisher.prepare(*args, **options),
             publish=lambda message: self._app.publisher.publish(message),
+            publish_all=lambda messages: self._app.publisher.publish_all(messages),
             ledger=ledger or self._ledger,
             breakers=lambda: self._breakers,
             instruments=self._instruments,

@@ -29,6 +29,8 @@ def publish_unique(ledger: JobLedger, publisher: Publisher, message: Message, *,
         PublishError: AWS did not accept the job; its key is free again.
     """
     envelope = decode(message.body)
+    if envelope.key is None:
+        raise PublishError(f"job {envelope.job!r} has no business key to be unique by: set `key` on its class")
     ref = reference(ledger.app, envelope.job, envelope.id, envelope.key)
     about = {
         "job": envelope.job,
