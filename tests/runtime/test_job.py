@@ -162,3 +162,18 @@ def test_every_good_declaration_is_taken() -> None:
     )
     assert job.upcasters == {1: (2, lift)}
     assert job_of(nothing, name="a" * 100).name == "a" * 100
+
+
+def test_a_keyed_payload_has_an_order() -> None:
+    class Tags(BaseModel):
+        number: int
+        tags: set[str] | None = None
+
+    with pytest.raises(JobDeclarationError, match="tags of the payload is a set.*sorted"):
+
+        class Tagged(Job[Tags, None]):
+            name = "tagged"
+            key = "number"
+
+            def run(self, args: Tags, ctx: JobContext) -> None:
+                return None

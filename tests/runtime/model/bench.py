@@ -126,7 +126,7 @@ class Bench:
             Shelf(jobs),
             prepare=publisher.message,
             publish=self._publish,
-            publish_all=lambda messages: [self._publish(message) for message in messages] and None,
+            publish_all=self._publish_all,
             instruments=Instruments(APP),
             ledger=self.ledger,
             now=self.now,
@@ -135,6 +135,10 @@ class Bench:
     def handle(self, job: JobClass, delivery: Delivery, remaining: float | None = None) -> Report:
         budget = None if remaining is None else Budget(lambda: remaining)
         return self.engine(job).handle(delivery, budget)
+
+    def _publish_all(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            self._publish(message)
 
     def _publish(self, message: Message) -> Published:
         if self.refuse_to_publish:

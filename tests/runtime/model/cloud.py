@@ -10,8 +10,7 @@ from itertools import count
 from typing import Any
 
 from runtime.delivery import Delivery
-from runtime.envelope import Envelope, decode, encode
-from runtime.ledger import payload_digest, reference
+from runtime.envelope import Envelope, decode, encode, payload_digest, reference
 
 APP = "model"
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from runtime import JobContext
+from runtime.envelope import payload_digest
 from runtime.job import JobClass
-from runtime.ledger import payload_digest, reference
+from runtime.ledger import reference
 from runtime.publisher import Message
 from runtime.table import Update
 

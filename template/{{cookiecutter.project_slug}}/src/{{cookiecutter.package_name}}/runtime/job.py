@@ -145,6 +145,19 @@ def _check(cls: JobClass) -> None:
         raise JobDeclarationError(f"{cls.__module__}.{cls.__qualname__}: {rule}. {remedy}")
 
 
+def _unordered(model: Any) -> list[str]:
+    fields = getattr(model, "model_fields", {})
+    return [name for name, field in fields.items() if _is_set(field.annotation)]
+
+
+def _is_set(annotation: Any) -> bool:
+    return (
+        get_origin(annotation) in (set, frozenset)
+        or annotation in (set, frozenset)
+        or any(_is_set(part) for part in get_args(annotation))
+    )
+
+
 def _is_policy(rule: object) -> bool:
     return hasattr(rule, "delay") and isinstance(getattr(rule, "max_attempts", None), int)
 
@@ -206,6 +219,12 @@ def _broken_rules(cls: JobClass) -> list[tuple[str, str]]:
         cls.key is None or callable(cls.key) or cls.key in fields,
         f"key={cls.key!r} is no field of the payload model",
         "Name a field of the model, or give a function of the payload",
+    )
+    unordered = _unordered(getattr(cls, "payload_model", None)) if cls.key is not None else []
+    need(
+        not unordered,
+        f"{', '.join(unordered)} of the payload is a set, whose order differs from process to process",
+        "A job with a key is told from another by its payload: use a list, sorted",
     )
     need(
         cls.after_crash in ("rerun", "park"),
