@@ -169,7 +169,7 @@ def test_a_keyed_payload_has_an_order() -> None:
         number: int
         tags: set[str] | None = None
 
-    with pytest.raises(JobDeclarationError, match="tags of the payload is a set.*sorted"):
+    with pytest.raises(JobDeclarationError, match=r"tags of the payload is a set.*sorted"):
 
         class Tagged(Job[Tags, None]):
             name = "tagged"

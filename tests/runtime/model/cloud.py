@@ -10,7 +10,8 @@ from itertools import count
 from typing import Any
 
 from runtime.delivery import Delivery
-from runtime.envelope import Envelope, decode, encode, payload_digest, reference
+from runtime.envelope import Envelope, decode, encode, payload_digest
+from runtime.ledger import reference
 
 APP = "model"
 
