@@ -79,10 +79,13 @@ def test_stop_ends_the_whole_group_even_if_it_ignores_signals(folder: Path) -> N
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_group_ends_when_its_starter_is_killed(folder: Path, number: signal.Signals) -> None:
     starter = subprocess.Popen([sys.executable, "-c", STARTER, str(folder), STUBBORN], cwd=REPOSITORY)
-    numbers = pids(folder)
-    starter.send_signal(number)
-    starter.wait(timeout=30)
-    assert_gone(numbers)
+    try:
+        numbers = pids(folder)
+        starter.send_signal(number)
+        starter.wait(timeout=30)
+        assert_gone(numbers)
+    finally:
+        starter.kill()  # a failing test must not leave anything behind either
 
 
 def test_a_detached_group_outlives_its_starter_until_it_is_told(folder: Path) -> None:
