@@ -288,3 +288,8 @@ def test_a_follow_up_job_that_the_version_before_left_is_read() -> None:
     before = {name: value for name, value in json.loads(text).items() if name not in ("machine", "at", "upload")}
     assert Message.from_json(json.dumps(before)) == Message.from_json(text)
     assert decode(Message.from_json(text).body).enqueued_at == datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def test_a_follow_up_job_that_the_version_after_left_is_read() -> None:
+    (text,) = (part["S"] for part in golden("done")["outbox"]["L"])
+    assert Message.from_json(json.dumps({**json.loads(text), "priority": 3})) == Message.from_json(text)

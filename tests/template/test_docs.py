@@ -24,7 +24,7 @@ def indented(code: str) -> str:
 def documented(baker: Baker, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with the jobs of its documentation."""
     project = baker.bake(tmp_path_factory.mktemp("documented"))
-    statements, its_test = blocks(project, "effects")
+    statements, its_test, _ = blocks(project, "effects")
     (mail,) = blocks(project, "dependencies")
     (thumbnails,) = blocks(project, "payloads")
     for path, text in {
@@ -136,6 +136,30 @@ def test_a_parked_job_is_released(app, jobs, monkeypatch):
 
     jobs.advance(hours=5)
     release(Client(), Client(), "jobs", "queue", pk)
+    assert jobs.drain().succeeded == 1
+""",
+    )
+
+
+def test_an_unknown_effect_is_resolved_as_shown(documented: Project) -> None:
+    _, _, resolve = blocks(documented, "effects")
+    run(
+        documented,
+        f"""
+from my_jobs.jobs import statements
+{resolve}
+
+def test_it(app, jobs, monkeypatch):
+    def print_letter(statement):
+        raise TimeoutError
+    monkeypatch.setattr(statements, "print_letter", print_letter)
+    app.enqueue(statements.WriteStatement, statements.StatementArgs(statement="acme/2026-05"))
+    assert jobs.drain().parked == 1
+    ((pk, item),) = jobs.table.items.items()
+    was_printed(jobs.table, pk)
+    entry = {{"Id": "0", "MessageAttributes": {{"workload": {{"StringValue": "default"}}}}}}
+    again = item["body"].replace('"generation":0', '"generation":1')
+    jobs.send_message_batch(QueueUrl="queue", Entries=[{{**entry, "MessageBody": again}}])
     assert jobs.drain().succeeded == 1
 """,
     )
