@@ -1,9 +1,8 @@
-"""python -m tests.demo [--stop]: see `make demo` and the README. KEEP=1 in the environment leaves everything up at
-the end.
-"""
+"""The demo's command: `make demo`, `make demo KEEP=1`, `make demo-stop`."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -18,7 +17,7 @@ from pathlib import Path
 from tests.local_aws import deploy, engine, project
 from tests.local_aws.interpreters import function_python
 from tests.local_aws.paths import EXAMPLES, REPOSITORY
-from tests.local_aws.process import CommandFailedError, Supervised, clean_environment, clean_exit_on_sigterm
+from tests.local_aws.process import CommandFailedError, Supervised, clean_environment, clean_exit_on_signals
 from tests.local_aws.stack import Stack, wait_for
 
 from . import kept, mix
@@ -31,9 +30,14 @@ ANSWERS = {"project_name": "Acme Jobs", "package_name": "acme_jobs", "first_work
 
 
 def main(arguments: list[str]) -> int:
-    if arguments == ["--stop"]:
-        print("stopped" if kept.stop() else "no demo was left up")
-        return 0
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.demo",
+        description="The whole product on a local AWS; see the README.",
+        epilog="KEEP=1 in the environment leaves everything up at the end.",
+    )
+    parser.add_argument("--stop", action="store_true", help="end a demo that was left up, and do nothing else")
+    if parser.parse_args(arguments).stop:
+        return kept.main()
     if os.environ.get("JOBS_TEST_ENDPOINT"):
         print(
             "The demo's jobs call servers on this machine's loopback, so it needs the local AWS: "
@@ -44,18 +48,21 @@ def main(arguments: list[str]) -> int:
         print("The demo applies real Terraform, which is not on PATH: install Terraform 1.9 or newer.")
         return 2
     keep = os.environ.get("KEEP", "") not in ("", "0")
-    kept.stop()  # a demo left up earlier would take the processor from this one
     screen = Screen()
+    if kept.stop():  # it would take the processor from this one
+        screen.say("The demo that an earlier `make demo KEEP=1` left up is stopped, and its folder removed.")
     folder = Path(tempfile.mkdtemp(prefix="background-jobs-demo-"))
-    with clean_exit_on_sigterm(), contextlib.ExitStack() as stack:
+    with clean_exit_on_signals(), contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        stage = Stage(screen, folder, stack, keep=keep)
+        stage = Stage(screen, folder, stack)
         deployed = stage.set_up()
         tally = play(screen, deployed, stage.servers)
         accounted = summarise(screen, deployed, tally, stage.effects())
         if keep:
+            kept.remember(folder, [process.pid for process in stage.processes])
             stack.pop_all()  # nothing is stopped or removed
-            kept.remember(folder, deployed.aws.endpoint or "", stage.pids)
+            for process in stage.processes:
+                process.detach()
             how_to_look_around(screen, deployed)
         return 0 if accounted else 1
 
@@ -63,9 +70,9 @@ def main(arguments: list[str]) -> int:
 class Stage:
     """Everything the demo starts."""
 
-    def __init__(self, screen: Screen, folder: Path, stack: contextlib.ExitStack, *, keep: bool) -> None:
-        self.screen, self.folder, self.stack, self.keep = screen, folder, stack, keep
-        self.pids: list[int] = []
+    def __init__(self, screen: Screen, folder: Path, stack: contextlib.ExitStack) -> None:
+        self.screen, self.folder, self.stack = screen, folder, stack
+        self.processes: list[Supervised] = []
         self.servers = ""
 
     def set_up(self) -> Stack:
@@ -75,7 +82,7 @@ class Stage:
             function_python()
         with screen.step("Start the local AWS and the servers that the jobs talk to"):
             (folder / "aws").mkdir()
-            aws, process = engine.start(folder / "aws", detached=self.keep)
+            aws, process = engine.start(folder / "aws")
             self._own(process)
             self.servers = self._start_servers()
         with screen.step("Generate a consumer with cookiecutter, give it four job files"):
@@ -88,7 +95,7 @@ class Stage:
         with screen.step("terraform init"):
             deployed.terraform.init()
         with screen.step(
-            "terraform apply (the AWS provider waits 25 s after each queue, as it does on AWS)",
+            "terraform apply (the AWS provider waits 25 s after each queue)",
             lambda: _progress_of(deployed.terraform.log),
         ):
             deployed.terraform.apply()
@@ -108,14 +115,13 @@ class Stage:
             env=clean_environment({}),
             cwd=REPOSITORY,
             output=self.folder / "servers.log",
-            detached=self.keep,
         )
         self._own(process)
         wait_for(port_file.exists, timeout=20, what="the servers start", pause=0.05)
         return f"http://127.0.0.1:{port_file.read_text()}"
 
     def _own(self, process: Supervised) -> None:
-        self.pids.append(process.pid)
+        self.processes.append(process)
         self.stack.enter_context(process)
 
 

@@ -79,7 +79,7 @@ def how_to_look_around(screen: Screen, stack: Stack) -> None:
     screen.say(f"\nTerraform: cd {stack.terraform.folder} (variables: see local.auto.tfvars.json there)")
     variables = stack.terraform.folder / "local.auto.tfvars.json"
     variables.write_text(json.dumps(dict(stack.terraform.variables), indent=2))
-    screen.say(f'Stop it: cd "{REPOSITORY}" && {python} -m tests.demo --stop')
+    screen.say(f'Stop it: make -C "{REPOSITORY}" demo-stop')
 
 
 def _killed(stack: Stack) -> int:

@@ -38,7 +38,7 @@ class Aws:
     region: str = "us-east-1"
     ca_bundle: Path | None = None  # the certificate of a local AWS that speaks TLS
     python: FunctionPython | None = None  # what its functions run on; None: a managed runtime
-    pid: int | None = None  # of the process to end when it was left running
+    pid: int | None = None  # of the process that supervises a local one
     log: Path | None = None
     _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -102,12 +102,8 @@ def aws(*, auth_tls: bool = False) -> Iterator[Aws]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def start(
-    folder: Path, *, auth_tls: bool = False, detached: bool = False, settings: Mapping[str, str] | None = None
-) -> tuple[Aws, Supervised]:
-    """Start a local AWS that keeps all its files in `folder`. Detached, it outlives this process until `pid` is
-    ended.
-    """
+def start(folder: Path, *, auth_tls: bool = False, settings: Mapping[str, str] | None = None) -> tuple[Aws, Supervised]:
+    """Start a local AWS that keeps all its files in `folder`."""
     if not LOCAL_AWS_PYTHON.exists():
         raise RuntimeError(f"the local AWS is not installed ({LOCAL_AWS_PYTHON} is missing): run `make setup` first")
     python = function_python()
@@ -119,7 +115,6 @@ def start(
             env={**_engine_environment(folder, port, python, auth_tls=auth_tls), **(settings or {})},
             cwd=REPOSITORY,
             output=output,
-            detached=detached,
         )
         scheme = "https" if auth_tls else "http"
         certificate = folder / "ministack-tls" / "server.crt" if auth_tls else None

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 SUPERVISE = Path(__file__).with_name("supervise.py")
+STAY = b"stay"
 
 
 class CommandFailedError(Exception):
@@ -27,16 +28,13 @@ class Supervised:
         env: Mapping[str, str],
         cwd: Path,
         output: Path,
-        detached: bool = False,
         grace: float = 8.0,  # Terraform needs a moment to stop its provider, the local AWS to stop its functions
     ) -> None:
         self.output = output
-        self._detached = detached
-        kind = "detached" if detached else "watched"
         with output.open("ab") as sink:
             self._process = subprocess.Popen(
-                [sys.executable, "-S", str(SUPERVISE), str(grace), kind, *command],
-                stdin=subprocess.DEVNULL if detached else subprocess.PIPE,
+                [sys.executable, "-S", str(SUPERVISE), str(grace), *command],
+                stdin=subprocess.PIPE,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
                 env=dict(env),
@@ -56,12 +54,16 @@ class Supervised:
         return self._process.wait(timeout)
 
     def stop(self) -> None:
-        if self._process.poll() is None:
-            if self._detached:
-                self._process.terminate()
-            elif self._process.stdin is not None:
-                self._process.stdin.close()
-            self._process.wait(timeout=30)
+        self._let_go()
+        self._process.wait(timeout=30)
+
+    def detach(self) -> None:
+        """Let it outlive this process: from now on only SIGTERM to `pid` ends it."""
+        if self._process.stdin is not None:
+            self._process.stdin.write(STAY)
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
@@ -101,18 +103,24 @@ def children(pid: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def clean_exit_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM unwind the stack, so that context managers run; the default ends the process on the spot."""
+def clean_exit_on_signals() -> Iterator[None]:
+    """Let SIGTERM, and the SIGHUP of a terminal that is closed, unwind the stack, so that context managers run; the
+    default ends the process on the spot.
+    """
     import signal
 
     def leave(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, leave)
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, leave) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:

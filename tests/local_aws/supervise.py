@@ -1,10 +1,11 @@
 """Run a command in a process group of its own and end the whole group when the command ends or the starter goes away.
 
-    python supervise.py GRACE-SECONDS watched|detached COMMAND ARGUMENT...
+    python supervise.py GRACE-SECONDS COMMAND ARGUMENT...
 
 The starter holds the other end of this process's standard input. When it closes it, or dies in any way (SIGKILL
 included), the read below returns and the group is ended: the local AWS starts one worker process per function,
-Terraform one per provider, and none of them may outlive the run. Detached, only SIGTERM ends the group.
+Terraform one per provider, and none of them may outlive the run. Once the starter has written anything there, only
+SIGTERM ends the group.
 Standard library only: it also runs on an interpreter that has nothing installed.
 """
 
@@ -40,7 +41,7 @@ def _signal_group(group: int, number: int) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    grace, kind, *command = arguments
+    grace, *command = arguments
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, process_group=0)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -50,11 +51,11 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the starter, which decides
 
     def watch_starter() -> None:
-        os.read(0, 1)  # not sys.stdin: its lock would be held at interpreter shutdown
-        end_group(child.pid, float(grace))
+        told_to_stay = os.read(0, 1)  # not sys.stdin: its lock would be held at interpreter shutdown
+        if not told_to_stay:
+            end_group(child.pid, float(grace))
 
-    if kind == "watched":
-        threading.Thread(target=watch_starter, daemon=True).start()
+    threading.Thread(target=watch_starter, daemon=True).start()
     code = child.wait()
     end_group(child.pid, float(grace))
     return code if code >= 0 else 128 - code

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from .paths import REPOSITORY
-from .process import CommandFailedError, Supervised, clean_environment, run
+from .process import CommandFailedError, Supervised, clean_environment, clean_exit_on_signals, run
 from .stack import wait_for
 
 # A command that ignores SIGTERM and SIGINT and has a child of its own, and tells both process ids.
@@ -76,7 +76,7 @@ def test_stop_ends_the_whole_group_even_if_it_ignores_signals(folder: Path) -> N
     process.stop()  # again: nothing happens
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_the_group_ends_when_its_starter_is_killed(folder: Path, number: signal.Signals) -> None:
     starter = subprocess.Popen([sys.executable, "-c", STARTER, str(folder), STUBBORN], cwd=REPOSITORY)
     try:
@@ -90,13 +90,23 @@ def test_the_group_ends_when_its_starter_is_killed(folder: Path, number: signal.
 
 def test_a_detached_group_outlives_its_starter_until_it_is_told(folder: Path) -> None:
     command = [sys.executable, "-c", STUBBORN, str(folder / "pids")]
-    process = Supervised(command, env=clean_environment({}), cwd=folder, output=folder / "out", detached=True, grace=1)
+    process = Supervised(command, env=clean_environment({}), cwd=folder, output=folder / "out", grace=1)
     numbers = pids(folder)
+    process.detach()
     time.sleep(0.3)
     assert all(alive(pid) for pid in numbers)
     os.kill(process.pid, signal.SIGTERM)
     process.wait(timeout=30)
     assert_gone(numbers)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_unwinds_the_stack(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(SystemExit) as ended, clean_exit_on_signals():
+        signal.raise_signal(number)
+    assert ended.value.code == 128 + number
+    assert signal.getsignal(number) is before
 
 
 def test_a_failing_command_raises_with_the_end_of_its_output(folder: Path) -> None:
