@@ -15,6 +15,7 @@ from cookiecutter.main import cookiecutter
 from .interpreters import FunctionPython
 from .paths import TEMPLATE
 from .process import clean_environment, run
+from .temporary import temporary_files_in
 
 HOST_ARCHITECTURE = {"x86_64": "x86_64", "amd64": "x86_64", "arm64": "arm64", "aarch64": "arm64"}[
     platform.machine().lower()
@@ -85,13 +86,13 @@ def generate(into: Path, answers: Mapping[str, str]) -> Project:
     shutil.copytree(TEMPLATE, template, ignore=CACHES, dirs_exist_ok=True)
     settings = into / "cookiecutter.yaml"
     settings.write_text(f'cookiecutters_dir: "{into}/clones"\nreplay_dir: "{into}/replay"\n', encoding="utf-8")
-    folder = Path(
-        cookiecutter(
+    with temporary_files_in(into):
+        made = cookiecutter(
             str(template),
             no_input=True,
             extra_context=dict(answers),
             output_dir=str(into),
             config_file=str(settings),
         )
-    )
+    folder = Path(made)
     return Project(folder, next(file.parent.name for file in folder.glob("src/*/app.py")))

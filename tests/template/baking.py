@@ -6,11 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from cookiecutter.main import cookiecutter
+
+from tests.local_aws.temporary import temporary_files_in
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEMPLATE = REPOSITORY / "template"
@@ -42,14 +46,29 @@ class Baker:
 
     def bake(self, into: Path, answers: Mapping[str, str] | None = None, *, no_input: bool = True) -> Project:
         into.mkdir(parents=True, exist_ok=True)
-        folder = cookiecutter(
-            str(self.template),
-            no_input=no_input,
-            extra_context=dict(answers or {}),
-            output_dir=str(into),
-            config_file=str(self.config),
-        )
+        with temporary_files_in(self.template.parent):
+            folder = cookiecutter(
+                str(self.template),
+                no_input=no_input,
+                extra_context=dict(answers or {}),
+                output_dir=str(into),
+                config_file=str(self.config),
+            )
         return Project(Path(folder))
+
+    def command(self, into: Path, answers: Iterable[str], environment: Mapping[str, str]) -> CompletedProcess[str]:
+        """Run the cookiecutter command with exactly this environment, and a folder for its temporary files."""
+        options = ["--no-input", "--config-file", str(self.config), "-o", str(into)]
+        with tempfile.TemporaryDirectory(dir=self.template.parent) as temporary:
+            return subprocess.run(
+                [sys.executable, "-m", "cookiecutter", *options, str(self.template), *answers],
+                env={**environment, "TMPDIR": temporary},
+                cwd=into,
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                check=False,
+            )
 
 
 @dataclass(frozen=True)

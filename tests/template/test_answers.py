@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import io
+import os
 import re
 import shutil
 import subprocess
@@ -196,22 +197,8 @@ def test_a_typed_name_is_treated_like_a_given_one(
 
 
 def test_a_refusal_ends_the_command_with_an_error_and_shows_every_rule(baker: Baker, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "cookiecutter",
-        "--no-input",
-        "--config-file",
-        str(baker.config),
-        str(baker.template),
-    ]
     answers = ["project_name=json", "first_workload=My Work", "aws_region=nowhere"]
-    done = subprocess.run(
-        [*command, "-o", str(tmp_path), *answers],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = baker.command(tmp_path, answers, os.environ)
     assert done.returncode == 1
     for line in ('package_name: "json"', 'try:  first_workload="my-work"', "rule: the code of an AWS region"):
         assert line in done.stderr

@@ -6,9 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+
+from tests.local_aws import project as local_aws_project
 
 from .baking import Baker, Project, clean_environment
 
@@ -18,24 +21,7 @@ MINIMAL = {"LC_ALL": "C", "PATH": "/nonexistent"}
 def command_line(baker: Baker, into: Path, environment: dict[str, str], *answers: str) -> Project:
     """Generate with the cookiecutter command and exactly this environment."""
     into.mkdir(parents=True, exist_ok=True)
-    command = [
-        sys.executable,
-        "-m",
-        "cookiecutter",
-        "--no-input",
-        "--config-file",
-        str(baker.config),
-        str(baker.template),
-    ]
-    done = subprocess.run(
-        [*command, "-o", str(into), *answers],
-        env=environment,
-        cwd=into,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = baker.command(into, answers, environment)
     assert done.returncode == 0, done.stdout + done.stderr
     (folder,) = (path for path in into.iterdir() if path.name != ".git")
     return Project(folder)
@@ -102,6 +88,19 @@ def test_generating_again_keeps_what_is_there(baker: Baker, tmp_path: Path) -> N
     assert mine.exists()
 
 
+def test_generating_leaves_nothing_in_the_folder_for_temporary_files(
+    baker: Baker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    baker.bake(tmp_path / "baked")
+    command_line(baker, tmp_path / "typed", {**clean_environment(), "TMPDIR": str(temporary)})
+    local_aws_project.generate(tmp_path / "consumer", {})
+    assert list(temporary.iterdir()) == []
+    assert tempfile.gettempdir() == str(temporary)
+
+
 def test_make_finds_a_python_that_works(project: Project, tmp_path: Path) -> None:
     """Version managers put shims on the PATH for versions that are not chosen; such a shim only fails."""
     for name, body in (("python3.13", "exit 127"), ("python3", f'exec "{sys.executable}" "$@"')):
@@ -127,6 +126,26 @@ def test_make_finds_a_python_that_works(project: Project, tmp_path: Path) -> Non
     )
     assert with_none.returncode != 0
     assert "No Python 3.11 or newer found" in with_none.stdout
+    assert not (project.folder / ".venv").exists()
+
+
+@pytest.mark.parametrize("body", ["exit 1", "exec /nonexistent/python"], ids=["too old", "broken"])
+def test_make_refuses_a_named_python_that_will_not_do(project: Project, tmp_path: Path, body: str) -> None:
+    named = tmp_path / "an old python"
+    named.write_text(f"#!/bin/sh\n{body}\n", encoding="ascii")
+    named.chmod(0o755)
+    done = subprocess.run(
+        ["make", "setup", f"PYTHON={named}"],
+        cwd=project.folder,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert done.stdout.splitlines() == [
+        f"Python 3.11 or newer is needed, and {named} is not. Name another: make PYTHON=/path/to/python3 setup"
+    ]
     assert not (project.folder / ".venv").exists()
 
 
