@@ -75,8 +75,8 @@ variable "workloads" {
   }
 
   validation {
-    condition     = alltrue([for w in values(var.workloads) : w.lambda.artifact.filename == null ? true : fileexists(w.lambda.artifact.filename)])
-    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": artifact ${coalesce(w.lambda.artifact.filename, "-")} does not exist. Build it first (`make package` in the consumer's project) and give its path." if w.lambda.artifact.filename == null ? false : !fileexists(w.lambda.artifact.filename)])
+    condition     = alltrue([for w in values(var.workloads) : w.lambda.artifact.filename == null ? true : try(fileexists(w.lambda.artifact.filename), false)])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": artifact ${coalesce(w.lambda.artifact.filename, "-")} ${can(fileexists(w.lambda.artifact.filename)) ? "does not exist" : "is a folder, not a zip file"}. Build it first (`make package` in the consumer's project) and give its path." if w.lambda.artifact.filename == null ? false : !try(fileexists(w.lambda.artifact.filename), false)])
   }
 
   validation {
@@ -210,6 +210,11 @@ variable "metrics_namespace" {
   type        = string
   default     = "BackgroundJobs"
   nullable    = false
+
+  validation {
+    condition     = !startswith(var.metrics_namespace, "AWS/")
+    error_message = "metrics_namespace is \"${var.metrics_namespace}\": namespaces that start with AWS/ belong to AWS's services, and CloudWatch takes no metric of others into them. Choose another name."
+  }
 }
 
 variable "tags" {

@@ -90,8 +90,18 @@ variable "function" {
   }
 
   validation {
-    condition     = var.function.artifact.filename == null ? true : fileexists(var.function.artifact.filename)
-    error_message = "${var.name}: artifact ${coalesce(var.function.artifact.filename, "-")} does not exist. Build it first (`make package` in the consumer's project) and give its path."
+    condition     = var.function.artifact.filename == null ? true : try(fileexists(var.function.artifact.filename), false)
+    error_message = "${var.name}: artifact ${coalesce(var.function.artifact.filename, "-")} ${can(fileexists(var.function.artifact.filename)) ? "does not exist" : "is a folder, not a zip file"}. Build it first (`make package` in the consumer's project) and give its path."
+  }
+
+  validation {
+    condition     = var.function.handler == null ? true : strcontains(var.function.handler, ".")
+    error_message = "${var.name}: handler is \"${coalesce(var.function.handler, "-")}\", Lambda needs module and function with a dot between them, such as \"my_jobs.lambda_function.handler\"."
+  }
+
+  validation {
+    condition     = !can(regex("^python(2\\.[0-9]+|3\\.([0-9]|10))$", var.function.runtime))
+    error_message = "${var.name}: runtime is \"${var.function.runtime}\", the jobs' runtime needs python3.11 or newer. Package for a newer one, and name it here."
   }
 
   validation {
@@ -139,6 +149,11 @@ variable "function" {
   validation {
     condition     = var.function.vpc == null ? true : length(var.function.vpc.subnet_ids) > 0 && length(var.function.vpc.security_group_ids) > 0
     error_message = "${var.name}: vpc needs at least one subnet and one security group, or leave vpc out."
+  }
+
+  validation {
+    condition     = alltrue([for arn in values(var.function.policy_arns) : can(regex("^arn:[^:]+:iam::([0-9]{12}|aws):policy/.", arn))])
+    error_message = "${var.name}: policy_arns must hold ARNs of IAM policies (arn:aws:iam::123456789012:policy/name): ${join(", ", [for key, arn in var.function.policy_arns : "${key} is \"${arn}\"" if !can(regex("^arn:[^:]+:iam::([0-9]{12}|aws):policy/.", arn))])}."
   }
 
   validation {
@@ -231,6 +246,11 @@ variable "metrics_namespace" {
   type        = string
   default     = "BackgroundJobs"
   nullable    = false
+
+  validation {
+    condition     = !startswith(var.metrics_namespace, "AWS/")
+    error_message = "${var.name}: metrics_namespace is \"${var.metrics_namespace}\": namespaces that start with AWS/ belong to AWS's services, and CloudWatch takes no metric of others into them. Choose another name."
+  }
 }
 
 variable "kms_key" {

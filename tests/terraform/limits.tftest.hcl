@@ -346,3 +346,21 @@ run "refuses_a_pause_without_a_place_for_breakers" {
   }
   expect_failures = [var.job_state]
 }
+
+run "refuses_an_artifact_that_is_a_folder" {
+  command = plan
+  variables {
+    workloads = {
+      email = { lambda = { artifact = { filename = "tests/terraform/fixtures" }, handler = "app.handler" } }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_metrics_namespace_of_aws" {
+  command = plan
+  variables {
+    metrics_namespace = "AWS/Jobs"
+  }
+  expect_failures = [var.metrics_namespace]
+}

@@ -40,6 +40,17 @@ REFUSALS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "no artifact": (function(artifact={}), ['"email"', "exactly one", "image_uri"]),
     "not built": (function(artifact={"filename": "no.zip"}), ['"email"', "no.zip", "make package"]),
+    "artifact is a folder": (
+        function(artifact={"filename": "tests/terraform/fixtures"}),
+        ['"email"', "tests/terraform/fixtures is a folder", "make package"],
+    ),
+    "handler without a dot": (function(handler="handler"), ["shop-email", 'is "handler"', "my_jobs.lambda_function"]),
+    "old runtime": (function(runtime="python3.10"), ["shop-email", '"python3.10"', "python3.11 or newer", "Package"]),
+    "policy that is no ARN": (
+        function(policy_arns={"mail": "mail-policy"}),
+        ["shop-email", 'mail is "mail-policy"', "arn:aws:iam::"],
+    ),
+    "metrics namespace": ({"metrics_namespace": "AWS/Jobs"}, ['"AWS/Jobs"', "AWS's services", "Choose another"]),
     "no handler": (function(handler=None), ["shop-email", "handler"]),
     "timeout": (function(timeout_seconds=901), ['"email"', "901", "900", "Split"]),
     "architecture": (function(architecture="amd64"), ["shop-email", '"amd64"', "x86_64"]),

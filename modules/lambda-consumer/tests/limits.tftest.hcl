@@ -399,3 +399,57 @@ run "refuses_one_role_for_two_purposes" {
   }
   expect_failures = [var.pause]
 }
+
+run "refuses_an_artifact_that_is_a_folder" {
+  command = plan
+  variables {
+    function = {
+      artifact = { filename = "../../tests/terraform/fixtures" }
+      handler  = "app.handler"
+    }
+  }
+  expect_failures = [var.function]
+}
+
+run "refuses_a_handler_without_a_dot" {
+  command = plan
+  variables {
+    function = {
+      artifact = { filename = "../../tests/terraform/fixtures/artifact.zip" }
+      handler  = "handler"
+    }
+  }
+  expect_failures = [var.function]
+}
+
+run "refuses_a_runtime_before_python_311" {
+  command = plan
+  variables {
+    function = {
+      artifact = { filename = "../../tests/terraform/fixtures/artifact.zip" }
+      handler  = "app.handler"
+      runtime  = "python3.10"
+    }
+  }
+  expect_failures = [var.function]
+}
+
+run "refuses_a_policy_that_is_no_arn" {
+  command = plan
+  variables {
+    function = {
+      artifact    = { filename = "../../tests/terraform/fixtures/artifact.zip" }
+      handler     = "app.handler"
+      policy_arns = { mail = "mail" }
+    }
+  }
+  expect_failures = [var.function]
+}
+
+run "refuses_a_metrics_namespace_of_aws" {
+  command = plan
+  variables {
+    metrics_namespace = "AWS/Jobs"
+  }
+  expect_failures = [var.metrics_namespace]
+}
