@@ -18,7 +18,7 @@ module "jobs" {
   # Job records: a job runs once per key, can be asked for its status and cancelled; parked work is kept.
   job_state = { deletion_protection = var.protected }
 
-  # Payloads above 256 KiB: 29 days cover queue, dead-letter queue and redrive, 31 more are for delayed jobs.
+  # Payloads above 248 KiB: 29 days cover queue, dead-letter queue and redrive, 31 more are for delayed jobs.
   claim_check = { expire_days = 60, force_destroy = !var.protected }
 
   workloads = {

@@ -26,7 +26,6 @@ from runtime.delay import (
     check_payload_lasts,
     plan,
     timestamp,
-    visibility_left,
 )
 from runtime.delay_machine import (
     MAX_INPUT_BYTES,
@@ -269,11 +268,6 @@ def test_timestamps_are_utc_with_an_upper_case_t_and_z_and_never_early() -> None
         "2027-01-04T02:30:00Z"
     )
     assert timestamp(datetime(2026, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)) == "2027-01-01T00:00:00Z"
-
-
-def test_visibility_is_counted_from_the_receive() -> None:
-    assert visibility_left(NOW, NOW + timedelta(minutes=10)) == timedelta(seconds=43_195 - 600)
-    assert visibility_left(NOW, NOW + timedelta(days=1)) == timedelta(0)
 
 
 # ---- one trip ----------------------------------------------------------------------------------------------------

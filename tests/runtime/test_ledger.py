@@ -541,3 +541,11 @@ def test_long_keys_are_hashed_and_do_not_meet_job_ids() -> None:
     assert len(long) < 100
     assert reference("shop", "job", "1", "k" * 200).endswith("k")
     assert reference("shop", "job", "1", None) != reference("shop", "job", "1", "1")
+
+
+def test_a_state_that_only_a_later_version_knows_is_left_to_it(bench: Bench, acting: type[Acting]) -> None:
+    message = bench.message()
+    bench.end(message, RETRY)
+    bench.table.items[REF]["state"] = "ARCHIVED"
+    outcome = bench.handle(acting, message).outcome
+    assert (outcome.kind, outcome.reason) == (Kind.DEFER, "unknown_state")

@@ -103,10 +103,6 @@ from my_jobs.runtime import Park
 from my_jobs.runtime.dynamodb import _typed
 {release}
 
-@pytest.fixture(autouse=True)
-def with_records(app, jobs):
-    vars(app).update(ledger=jobs._ledger, config=replace(app.config, app=app.name))
-
 def test_unique_and_status(jobs):
 {indented(calls)}
 {indented(status)}

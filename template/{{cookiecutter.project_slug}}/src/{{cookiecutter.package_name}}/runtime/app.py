@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .claims import ClaimStore
     from .publisher import Published, Publisher
     from .records import Cancelled, JobStatus
+    from .settlement import Settlement
     from .table import Table
 
 
@@ -174,11 +175,9 @@ class App:
         """
         from .budget import Budget
         from .lambda_entry import deliveries, run_batch
-        from .settlement import Settlement
 
         # Now, in the init phase: a broken job class fails the deployment, not the first message.
-        registry = self.registry
-        state: list[tuple[Engine, Settlement, Observer, int]] = []
+        self.registry  # noqa: B018
 
         def acknowledge_now(report: Report) -> bool:
             if acknowledge is not None:
@@ -186,36 +185,40 @@ class App:
             return not (self.ledger.keeps_parked and report.job is not None and report.job.ledger)
 
         def handler(event: Any, context: Any) -> Any:
-            if not state:
-                config = self.config
-                config.require(JOBS_QUEUE_URL=config.queue_url, JOBS_DLQ_URL=config.dlq_url)
-                observer = Observer(config.service, config.workload, config.namespace)
-                engine = Engine(
-                    registry,
-                    prepare=lambda *args, **options: self.publisher.prepare(*args, **options),
-                    publish=lambda message: self.publisher.publish(message),
-                    publish_all=lambda messages: self.publisher.publish_all(messages),
-                    ledger=self.ledger,
-                    claims=self.claims,
-                    breakers=lambda: self.breakers,
-                    instruments=self._instruments,
-                    now=lambda: self.now(),
-                )
-                settlement = Settlement(
-                    lambda: self.client("sqs"),
-                    config,
-                    observer,
-                    code_version=registry.code_version,
-                    parks=engine.ledger.keeps_parked,
-                )
-                state.append((engine, settlement, observer, config.max_receive_count))
-            engine, settlement, observer, max_receive_count = state[0]
-            batch = deliveries(event, max_receive_count)
+            engine, settlement, observer = self._consumer
+            batch = deliveries(event, self.config.max_receive_count)
             observer.start(getattr(context, "aws_request_id", None))
             budget = Budget(lambda: context.get_remaining_time_in_millis() / 1000)
             return run_batch(batch, engine, settlement, observer, budget, acknowledge_now=acknowledge_now)
 
         return handler
+
+    @cached_property
+    def _consumer(self) -> "tuple[Engine, Settlement, Observer]":
+        from .settlement import Settlement
+
+        config = self.config
+        config.require(JOBS_QUEUE_URL=config.queue_url, JOBS_DLQ_URL=config.dlq_url)
+        observer = Observer(config.service, config.workload, config.namespace)
+        engine = Engine(
+            self.registry,
+            prepare=lambda *args, **options: self.publisher.prepare(*args, **options),
+            publish=lambda message: self.publisher.publish(message),
+            publish_all=lambda messages: self.publisher.publish_all(messages),
+            ledger=self.ledger,
+            claims=self.claims,
+            breakers=lambda: self.breakers,
+            instruments=self._instruments,
+            now=lambda: self.now(),
+        )
+        settlement = Settlement(
+            lambda: self.client("sqs"),
+            config,
+            observer,
+            code_version=self.registry.code_version,
+            parks=self.ledger.keeps_parked,
+        )
+        return engine, settlement, observer
 
     @cached_property
     def config(self) -> Config:

@@ -11,7 +11,6 @@ MAX_QUEUE_DELAY = timedelta(seconds=900)  # SQS API "SendMessage": DelaySeconds 
 # Step Functions developer guide, "Quotas for Standard Workflows": an execution lasts at most one year. A day of it is
 # left to the delivery and its retries.
 MAX_AHEAD = timedelta(days=364)
-MAX_VISIBILITY = timedelta(seconds=43_195)  # SQS: 12 h from the receive, and the exact maximum is usually refused
 
 
 class DelayRefusedError(ValueError):
@@ -179,8 +178,3 @@ def whole_second_after(moment: datetime) -> datetime:
 def timestamp(moment: datetime) -> str:
     """The form that a Wait state takes: RFC 3339 with an upper-case T and Z, in whole seconds, rounded up."""
     return whole_second_after(moment.astimezone(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def visibility_left(received_at: datetime, now: datetime) -> timedelta:
-    """How long SQS can still hide a received message: 12 h, counted from that receive."""
-    return max(timedelta(0), MAX_VISIBILITY - (now - received_at))

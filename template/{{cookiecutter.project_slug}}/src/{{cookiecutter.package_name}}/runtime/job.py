@@ -66,9 +66,9 @@ class Job(Generic[Args, Result]):
     """Version of the payload model; raise it together with an ``@upcast``."""
     workload: ClassVar[str | None] = None
     """The Terraform workload that runs it; None means the App's default."""
-    group: ClassVar[Callable[[Any], str] | None] = None
+    group: ClassVar[Callable[..., str] | None] = None
     """FIFO workloads only: the message group of a payload, within which order holds."""
-    key: ClassVar[str | Callable[[Any], Any] | None] = None
+    key: ClassVar[str | Callable[..., Any] | None] = None
     """Business key: a payload field's name, or a function of the payload. None: every published job is a piece of work
     of its own.
     """

@@ -266,7 +266,9 @@ class JobLedger:
             return Leftover(item["pk"], item["outbox"], item["owner"])
         if state == "DISCARDED":
             return Outcome(Kind.DISCARDED, item.get("reason", ""))
-        return Outcome(Kind.DUPLICATE, str(state).lower())
+        if state not in ("DONE", "PARKED"):  # of a later version, which knows what it means
+            return Outcome(Kind.DEFER, "unknown_state", self._jittered(60.0))
+        return Outcome(Kind.DUPLICATE, state.lower())
 
     def finish(self, claim: Claim, delivery: Delivery, outcome: Outcome, *, ran: bool) -> Outcome:
         state = _STATES[outcome.kind]

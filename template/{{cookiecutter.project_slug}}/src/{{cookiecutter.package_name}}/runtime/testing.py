@@ -103,7 +103,7 @@ class Jobs:
         self.dead_letters: list[dict[str, Any]] = []
         self._instruments = Instruments(app.name)
         self.table = MemoryTable()
-        self._ledger = JobLedger(app.name, self.table, self.now)
+        self.ledger = JobLedger(app.name, self.table, self.now)
 
     def now(self) -> datetime:
         """The test's time."""
@@ -224,7 +224,7 @@ class Jobs:
             prepare=lambda *args, **options: self._app.publisher.prepare(*args, **options),
             publish=lambda message: self._app.publisher.publish(message),
             publish_all=lambda messages: self._app.publisher.publish_all(messages),
-            ledger=ledger or self._ledger,
+            ledger=ledger or self.ledger,
             breakers=lambda: self._breakers,
             instruments=self._instruments,
             now=self.now,
@@ -270,9 +270,12 @@ def jobs(app: App) -> Iterator[Jobs]:
     """Runs jobs of the project's ``app`` in memory; see ``Jobs``."""
     tester = Jobs(app)
     before = dict(vars(app))
-    vars(app).pop("publisher", None)
+    for part in ("publisher", "breakers", "claims", "_consumer"):
+        vars(app).pop(part, None)
+    vars(app)["ledger"] = tester.ledger
     vars(app)["config"] = Config(
         service=app.name,
+        app=app.name,
         workload=app.workload,
         queue_url="https://sqs.test/queue",
         dlq_url="https://sqs.test/dlq",
