@@ -129,6 +129,11 @@ def play(screen: Screen, stack: Stack, servers: str) -> Tally:
     """Publish everything and watch until nothing is open any more."""
     tally = Tally()
     screen.say()
+    seconds = max(workload["queue"]["visibility_timeout_seconds"] for workload in stack.workloads.values())
+    screen.say(
+        "Two jobs kill their process. What was in their batches comes back when its visibility timeout is over,\n"
+        f"{seconds} s after it was received: until then the numbers stand still for a while."
+    )
     with screen.table() as show:
 
         def look() -> None:

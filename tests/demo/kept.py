@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.local_aws.paths import CACHE
 
 STATE = CACHE / "demo.json"
-GONE_WITHIN_SECONDS = 20
+GONE_WITHIN_SECONDS = 40
 
 
 def remember(folder: Path, pids: list[int]) -> None:

@@ -205,6 +205,14 @@ def test_a_refusal_ends_the_command_with_an_error_and_shows_every_rule(baker: Ba
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("source", ["", "../clone"])
+def test_a_source_that_is_a_placeholder_is_pointed_out(
+    baker: Baker, tmp_path: Path, capfd: pytest.CaptureFixture[str], source: str
+) -> None:
+    baker.bake(tmp_path, {"module_source": source} if source else {})
+    assert ("EXAMPLE-ORG" in capfd.readouterr().out) == (not source)
+
+
 def test_free_text_arrives_as_it_was_typed(bake: Callable[..., Project]) -> None:
     author = 'Zoë "Z" O\'Brien \\ Ünal 😀 <z@example.com>'
     description = "Says \"hello\" and 'bye' \\n with ${money} and %{percent} and <b>"

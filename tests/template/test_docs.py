@@ -181,6 +181,17 @@ def test_the_request_travels_as_shown(documented: Project) -> None:
     )
 
 
+def test_the_job_and_the_test_of_the_repositorys_readme_work(baker: Baker, tmp_path: Path) -> None:
+    project = baker.bake(tmp_path)
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    job, its_test, _ = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    (project.folder / "src/my_jobs/jobs/billing.py").write_text(job, encoding="utf-8")
+    (project.folder / "tests/jobs/test_billing.py").write_text(its_test, encoding="utf-8")
+    done = project.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/jobs/test_billing.py")
+    assert "1 passed" in done.stdout
+    project.python("-m", "ruff", "check", "--no-cache", "src")
+
+
 READMES = {"generated": "template/{{cookiecutter.project_slug}}/README.md", "repository": "README.md"}
 
 
