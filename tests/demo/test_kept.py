@@ -13,6 +13,7 @@ import pytest
 
 from tests.local_aws.paths import REPOSITORY
 from tests.local_aws.process import Supervised, clean_environment
+from tests.local_aws.stack import wait_for
 
 from . import kept
 from .__main__ import run
@@ -65,11 +66,14 @@ def test_help_runs_nothing_and_a_misspelt_option_neither(
     assert "--stop" in capsys.readouterr().out
 
 
+def inherited() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+
+
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
         ["make", "-C", str(REPOSITORY), "--no-print-directory", *arguments],
-        env={**inherited, **environment},
+        env={**inherited(), **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -110,3 +114,29 @@ def test_make_asks_for_python_before_it_installs_anything(tmp_path: Path, goal: 
         assert done.stdout == ""
         assert f"Python 3.11 or newer is needed, and {python} is not" in done.stderr
         assert not (tmp_path / "venv").exists()
+
+
+@pytest.mark.parametrize("goal", ["demo", "test", "bench"])
+def test_a_signal_to_make_reaches_python(tmp_path: Path, goal: str) -> None:
+    scripts = {
+        "terraform": "echo Terraform v1.9.0",
+        "venv/bin/python": f'trap \'echo told > "{tmp_path}/told"; exit 0\' TERM; touch "{tmp_path}/up"\n'
+        "while true; do sleep 0.1; done",
+    }
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    for name, body in scripts.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "venv" / ".done").touch()
+    venvs = (f"VENV={tmp_path}/venv", f"LOCAL_AWS_VENV={tmp_path}/venv")
+    environment = {**inherited(), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    process = subprocess.Popen(
+        ["make", "-C", str(REPOSITORY), goal, *venvs],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for((tmp_path / "up").exists, timeout=20, what="the command runs", pause=0.05)
+    process.terminate()
+    process.wait(timeout=20)
+    wait_for((tmp_path / "told").exists, timeout=20, what="the command was told", pause=0.05)
