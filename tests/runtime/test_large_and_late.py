@@ -52,7 +52,7 @@ class Send(Job[Args, None]):
 
 class Ordered(Send):
     name = "mail.ordered"
-    group = staticmethod(lambda args: "g")  # type: ignore[assignment]
+    group = staticmethod(lambda args: "g")
 
 
 class Jobs:
