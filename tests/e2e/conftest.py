@@ -20,6 +20,11 @@ from tests.local_aws.stack import Stack
 collect_ignore = ["test_chaos.py", "test_delays.py"] if os.environ.get("JOBS_TEST_ENDPOINT") else []
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Chaos comes last: what it leaves in the local AWS's queues would slow the others down."""
+    items.sort(key=lambda item: item.path.name == "test_chaos.py")
+
+
 @pytest.fixture(scope="session")
 def aws() -> Iterator[Aws]:
     with engine.aws() as found:

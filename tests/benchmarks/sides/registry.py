@@ -51,7 +51,7 @@ def unknown_text(package: str) -> int:
     app: Any = import_module(f"{package}.app").app
     runtime = {name: import_module(f"{package}.runtime.{name}") for name in ("engine", "delivery", "deadletter")}
     modules: Any = runtime
-    engine = modules["engine"].Engine(app.registry, enqueue=None, instruments=None)
+    engine = modules["engine"].Engine(app.registry, prepare=None, publish=None, publish_all=None, instruments=None)
     long_ago = time.time() - 86_400
     delivery = modules["delivery"].Delivery(body("x" * 100), "m", receive_count=9, sent_at=long_ago, source=QUEUE_ARN)
     report = engine.handle(delivery)
