@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from moto import mock_aws
 from pydantic_core import from_json, to_json
+from runtime.claims import ClaimStore
 from runtime.delay import (
     MAX_AHEAD,
     MAX_QUEUE_DELAY,
@@ -33,9 +34,11 @@ from runtime.delay_machine import (
     Started,
     delayed,
     execution_name,
+    rescheduled,
     start_delays,
 )
-from runtime.envelope import Envelope, encode
+from runtime.delivery import Delivery
+from runtime.envelope import Envelope, decode, encode
 
 NOW = datetime(2026, 10, 1, 12, 0, 0, 250_000, tzinfo=UTC)
 NEW_YORK = ZoneInfo("America/New_York")
@@ -500,6 +503,57 @@ def test_a_repeated_and_a_conflicting_start_against_a_real_implementation(monkey
         results, _ = start(client, first, first, later, other)
         assert [(r.ok, r.error_code) for r in results] == [(True, ""), (True, ""), (True, ""), (False, "JobIdConflict")]
         assert len(client.list_executions(stateMachineArn=arn)["executions"]) == 1
+
+
+# ---- putting a received job back -----------------------------------------------------------------------------------
+
+
+def again(text: str, message_id: str = "m-1", **options: Any) -> Delayed:
+    delivery = Delivery(text, message_id, group="g")
+    return rescheduled(MACHINE, delivery, at=NOW + timedelta(days=1), workload="email", **options)
+
+
+def test_a_job_that_is_put_back_travels_byte_for_byte() -> None:
+    text = '{"id": "j-1",  "job": "mail.send", "future": 1, "payload": {"n": 1.50}}'
+    one = again(text)
+    assert from_json(one.input)["body"] == text
+    assert from_json(one.input)["group"] == "g"
+
+
+def test_attempts_are_kept_without_losing_what_a_newer_producer_wrote() -> None:
+    one = again('{"id": "j-1", "job": "mail.send", "future": 1, "payload": {"n": 1.5}}', attempts_before=3)
+    sent = from_json(one.input)["body"]
+    assert decode(sent).attempts_before == 3
+    assert from_json(sent)["future"] == 1
+    assert decode(sent).payload == {"n": 1.5}
+
+
+def test_every_trip_of_a_job_has_a_name_of_its_own_and_a_repeated_one_has_not() -> None:
+    """A defer uses up no attempt: only the message tells the second trip from the first."""
+    published = trip().name
+    first, second = again(body(), "m-1").name, again(body(), "m-2").name
+    assert len({published, first, second}) == 3
+    assert again(body(), "m-1").name == first
+
+
+def test_a_wrapped_message_is_unwrapped_before_it_travels_on() -> None:
+    wrapped = to_json({"Type": "Notification", "Message": body()}).decode()
+    assert from_json(again(wrapped).input)["body"] == body()
+
+
+def test_a_job_that_is_too_large_for_the_machine_leaves_its_payload_behind() -> None:
+    text = body(payload={"text": '"' * 70_000})
+    with pytest.raises(DelayRefusedError, match="no claim check"):
+        again(text)
+    with mock_aws():
+        s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
+        s3.create_bucket(Bucket="claims")
+        store = ClaimStore("claims", "claims/", lambda: s3)
+        one = again(text, claims=store)
+        assert one.fits
+        sent = decode(from_json(one.input)["body"])
+        assert sent.payload == {}
+        assert store.fetch(sent).payload == {"text": '"' * 70_000}
 
 
 def test_errors_keep_their_code() -> None:

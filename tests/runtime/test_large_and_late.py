@@ -20,11 +20,14 @@ from runtime.envelope import decode
 from runtime.job import Job
 from runtime.ledger import JobLedger
 from runtime.observability import Instruments
-from runtime.outcome import Kind
+from runtime.outcome import MAX_RETRY_WAIT, MAX_WAIT, Kind, Outcome
 from runtime.policy import fixed
 from runtime.publisher import HEADROOM_BYTES, Message, Publisher, PublishError
+from runtime.settlement import Settlement
 from runtime.table import MemoryTable
 from runtime.unique import AlreadyQueuedError, publish_unique
+
+from .helpers import delivery, engine, job_of, raising
 
 NOW = datetime(2026, 10, 1, 12, tzinfo=UTC)
 BUCKET = "shop-claims"
@@ -378,3 +381,64 @@ def test_the_environment_names_bucket_and_machines() -> None:
     assert (read.claim_bucket, read.claim_prefix, read.claim_max_delay) == ("b", "claims/", timedelta(days=1))
     with pytest.raises(ConfigurationError, match="JOBS_DELAY_MACHINES"):
         Config.from_environment("shop", {"JOBS_DELAY_MACHINES": "[]"})
+
+
+# ---- put back --------------------------------------------------------------------------------------------------
+
+
+class Events:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def event(self, level: str, message: str, **fields: Any) -> None:
+        self.lines.append(f"{level} {message} {fields.get('error')}")
+
+
+def settlement(clients: Any, events: Events, *, ledger: bool, machine: str = MACHINE) -> Settlement:
+    own = config(workload="mail", delay_machine_arn=machine)
+    return Settlement(
+        lambda: clients,
+        own,
+        events,  # type: ignore[arg-type]
+        parks=ledger,
+        machines=lambda: clients,
+        now=lambda: NOW,
+    )
+
+
+def waiting(kind: Kind, body: str, attempt: int = 2) -> Report:
+    outcome = Outcome(kind, "later", timedelta(days=2))
+    return Report(Delivery(body, "m-1", handle="h"), outcome, decode(body), Send, attempt)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ledger", "attempts"),
+    [(Kind.RETRY, True, 0), (Kind.RETRY, False, 2)],
+)
+def test_a_wait_beyond_visibility_is_started_before_the_message_is_acknowledged(
+    clients: Clients, kind: Kind, ledger: bool, attempts: int
+) -> None:
+    body = publisher(clients).message(Send, Args()).body
+    assert settlement(clients, Events(), ledger=ledger).settle(waiting(kind, body)) is None
+    content = from_json(clients.started[0]["input"])
+    assert content["at"] == "2026-10-03T12:00:00Z"
+    assert decode(content["body"]).attempts_before == attempts
+
+
+def test_a_wait_that_cannot_be_started_leaves_the_message_where_it_is(clients: Clients) -> None:
+    body, events = publisher(clients).message(Send, Args()).body, Events()
+    assert settlement(clients, events, ledger=True, machine="").settle(waiting(Kind.RETRY, body)) is not None
+    assert settlement(object(), events, ledger=True).settle(waiting(Kind.RETRY, body)) is not None
+    assert events.lines == [
+        "ERROR delay not started ConfigurationError",
+        "ERROR delay not started AttributeError",
+    ]
+
+
+@pytest.mark.parametrize(("longest", "kind"), [(MAX_WAIT, Kind.DEAD), (MAX_RETRY_WAIT, Kind.RETRY)])
+def test_a_wait_of_days_needs_a_machine(longest: timedelta, kind: Kind) -> None:
+    """A retry is refused with a reason, not shortened in silence, where nothing can keep the job that long."""
+    job = job_of(raising(OSError()), retry=fixed(timedelta(days=2), max_attempts=3))
+    outcome = engine(job, longest_wait=longest).handle(delivery()).outcome
+    assert outcome.kind is kind
+    assert outcome.reason == ("wait_needs_delay_machine" if kind is Kind.DEAD else "error")

@@ -16,6 +16,7 @@ from .engine import Engine, Report, utc_now
 from .job import JobClass
 from .ledger import JobLedger, Ledger, NoLedger, reference
 from .observability import Instruments, Observer
+from .outcome import MAX_RETRY_WAIT, MAX_WAIT
 from .registry import Registry
 
 # What a consumer may never use is imported when it is used: a cold start waits for all the rest.
@@ -209,6 +210,7 @@ class App:
             claims=self.claims,
             breakers=lambda: self.breakers,
             instruments=self._instruments,
+            longest_wait=MAX_RETRY_WAIT if config.delay_machine_arn else MAX_WAIT,
             now=lambda: self.now(),
         )
         settlement = Settlement(
@@ -217,6 +219,9 @@ class App:
             observer,
             code_version=self.registry.code_version,
             parks=self.ledger.keeps_parked,
+            machines=lambda: self.client("stepfunctions"),
+            claims=self.claims,
+            now=lambda: self.now(),
         )
         return engine, settlement, observer
 

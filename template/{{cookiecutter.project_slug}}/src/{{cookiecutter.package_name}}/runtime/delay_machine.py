@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json, to_json
 
 from .aws_errors import code_of, is_transient
-from .delay import timestamp
-from .envelope import Envelope, decode, payload_digest
+from .delay import DelayRefusedError, timestamp
+from .envelope import Envelope, decode, payload_digest, raw_envelope
 
 if TYPE_CHECKING:
-    pass
+    from .claims import ClaimStore
+    from .delivery import Delivery
 
 # Step Functions API "StartExecution": 262,144 bytes. The same limit holds for the call that the machine then makes,
 # which carries the queue's URL and attribute names as well.
@@ -94,6 +95,58 @@ def delayed(machine: str, *, at: datetime, body: str, workload: str, group: str 
         "digest": _digest(envelope),
     }
     return Delayed(machine, name, to_json(content, ensure_ascii=True).decode("ascii"))
+
+
+def rescheduled(
+    machine: str,
+    delivery: "Delivery",
+    *,
+    at: datetime,
+    workload: str,
+    attempts_before: int | None = None,
+    claims: "ClaimStore | None" = None,
+) -> Delayed:
+    """Put a received job back by way of the machine, for a wait that is longer than what is left of its visibility.
+
+    Start it, and only when that has succeeded acknowledge the message.
+
+    Args:
+        machine: ARN of the workload's state machine.
+        delivery: the message, whose body travels on byte for byte unless the next arguments change it.
+        at: when it comes back.
+        workload: the consumer's own.
+        attempts_before: attempts used up so far, for a job without a ledger. None leaves it: the ledger's record goes
+            on counting.
+        claims: where the payload goes if the whole is too large for the machine.
+
+    Raises:
+        DelayRefusedError: it is too large, and there is no claim check.
+        Exception: the payload could not be stored.
+    """
+    body = raw_envelope(delivery.body)
+    if attempts_before is not None:
+        # Not through the model, which would drop the header fields of a newer producer.
+        body = _changed(body, {"attempts_before": attempts_before})
+
+    def trip(text: str) -> Delayed:
+        return delayed(machine, at=at, body=text, workload=workload, group=delivery.group, carrier=delivery.message_id)
+
+    encoded = trip(body)
+    if encoded.fits:
+        return encoded
+    envelope = decode(body)
+    if claims is None or envelope.claim is not None:
+        raise DelayRefusedError(
+            f"the job is {len(encoded.input)} bytes for the delay machine, which takes {MAX_INPUT_BYTES}; the stack "
+            "has no claim check for it. Set `claim_check` in Terraform."
+        )
+    packed = claims.store(envelope)
+    assert packed.claim is not None
+    return trip(_changed(body, {"claim": packed.claim, "payload": {}}))
+
+
+def _changed(body: str, fields: dict[str, Any]) -> str:
+    return to_json({**from_json(body), **fields}, ensure_ascii=True).decode("ascii")
 
 
 def _legal_group(group: str) -> str:

@@ -79,6 +79,7 @@ class Engine:
         publish: sends an encoded job (``Publisher.publish``).
         publish_all: sends several, or raises (``Publisher.publish_all``).
         instruments: the Logger and Metrics of ``ctx``.
+        longest_wait: how long a job can be kept back; more than a message can be hidden takes a delay machine.
         breakers: returns the breakers of the jobs' dependencies; asked only if a job has some.
         ledger: owner of the jobs' state.
         claims: where payloads are that were too large for a message; None if the stack has no claim check.
@@ -97,6 +98,7 @@ class Engine:
         ledger: Ledger | None = None,
         claims: ClaimStore | None = None,
         breakers: "Callable[[], Breakers] | None" = None,
+        longest_wait: timedelta = MAX_WAIT,
         now: Callable[[], datetime] = utc_now,
         random: Random | None = None,
     ) -> None:
@@ -104,6 +106,7 @@ class Engine:
         self.ledger: Ledger = ledger or NoLedger()
         self._prepare, self._publish, self._publish_all = prepare, publish, publish_all
         self._claims = claims
+        self._longest_wait = longest_wait
         self._instruments = instruments
         self._breakers = breakers or _no_breakers
         self._now = now
@@ -196,6 +199,8 @@ class Engine:
             outcome = self._run(job, args, claim, effects, gate, report, budget)
             if outcome.kind is Kind.RETRY and _is_past(envelope, self._now() + (outcome.delay or timedelta(0))):
                 outcome = _too_late(job, Outcome(Kind.PARKED, "no_time_before_deadline", error=outcome.error))
+            if outcome.kind is Kind.RETRY and outcome.delay is not None and outcome.delay > self._longest_wait:
+                outcome = Outcome(Kind.DEAD, "wait_needs_delay_machine", error=outcome.error)
             outcome = self._last_chance(outcome, report)
 
         # 7. Record the outcome before anything is sent or acknowledged. What was committed is recorded already.

@@ -18,6 +18,9 @@ from .failure import Failure, encodable
 MAX_WAIT = timedelta(hours=11, minutes=30)
 
 
+# The next attempt may be further away than that, where the workload has a delay machine (Step Functions: an execution
+# lasts at most a year; a day of it is left for the delivery).
+MAX_RETRY_WAIT = timedelta(days=364)
 MAX_REASON_CHARS = 200
 
 
@@ -90,26 +93,28 @@ class Defer(Decision):
 class Retry(Decision):
     """Count an attempt and come back: after ``delay``, or after what the job's ``retry`` policy says if it is None.
 
+    A delay beyond ``MAX_WAIT`` takes the workload's delay machine (``delay = true`` in Terraform).
+
     Raises:
-        ValueError: the delay is negative or longer than ``MAX_WAIT``.
+        ValueError: the delay is negative or longer than ``MAX_RETRY_WAIT``.
     """
 
     delay: timedelta | None = None
 
     def __init__(self, delay: timedelta | None = None, reason: str = "retry") -> None:
         super().__init__(reason)
-        self.delay = None if delay is None else checked_wait(delay)
+        self.delay = None if delay is None else checked_wait(delay, MAX_RETRY_WAIT)
 
 
-def checked_wait(delay: timedelta) -> timedelta:
-    """Return ``delay`` if a received message can be kept invisible for that long.
+def checked_wait(delay: timedelta, longest: timedelta = MAX_WAIT) -> timedelta:
+    """Return ``delay`` if a received job can be kept back for that long.
 
     Raises:
         ValueError: naming the value, the limit and the remedy.
     """
-    if not timedelta(0) <= delay <= MAX_WAIT:
+    if not timedelta(0) <= delay <= longest:
         raise ValueError(
-            f"a wait of {delay} is outside 0..{MAX_WAIT}: SQS keeps a received message invisible for at most 12 h. "
-            "Choose a shorter delay, or publish a new job for later."
+            f"a wait of {delay} is outside 0..{longest}: SQS keeps a received message invisible for at most 12 h, and "
+            "the delay machine a job for at most a year. Choose a shorter delay, or publish a new job for later."
         )
     return delay

@@ -15,7 +15,19 @@ from typing import Protocol
 
 from .execute import JobTimeout
 from .failure import Failure
-from .outcome import MAX_WAIT, Decision, Defer, Discard, Kind, Outcome, Park, Permanent, Retry, checked_wait
+from .outcome import (
+    MAX_RETRY_WAIT,
+    MAX_WAIT,
+    Decision,
+    Defer,
+    Discard,
+    Kind,
+    Outcome,
+    Park,
+    Permanent,
+    Retry,
+    checked_wait,
+)
 
 
 class Backoff(Protocol):
@@ -39,7 +51,7 @@ class Linear:
     max_attempts: int
 
     def delay(self, attempt: int, random: Random) -> timedelta:  # noqa: ARG002
-        return min(self.base + self.step * (attempt - 1), MAX_WAIT)
+        return min(self.base + self.step * (attempt - 1), MAX_RETRY_WAIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +70,22 @@ def linear(*, step: timedelta, max_attempts: int, base: timedelta | None = None)
     """Wait ``base`` (default: ``step``) after the first failure and ``step`` longer after each further one.
 
     Raises:
-        ValueError: a wait is negative or longer than ``MAX_WAIT``, or ``max_attempts`` is below 1.
+        ValueError: a wait is negative or longer than ``MAX_RETRY_WAIT``, or ``max_attempts`` is below 1.
     """
-    policy = Linear(checked_wait(step if base is None else base), checked_wait(step), _checked_attempts(max_attempts))
-    checked_wait(policy.base + policy.step * max(0, max_attempts - 2))  # the longest wait this policy ever asks for
+    policy = Linear(
+        checked_wait(step if base is None else base, MAX_RETRY_WAIT),
+        checked_wait(step, MAX_RETRY_WAIT),
+        _checked_attempts(max_attempts),
+    )
+    checked_wait(
+        policy.base + policy.step * max(0, max_attempts - 2), MAX_RETRY_WAIT
+    )  # the longest wait this policy ever asks for
     return policy
 
 
 def fixed(delay: timedelta, *, max_attempts: int) -> Linear:
     """Wait ``delay`` after each failure. Raises ValueError as ``linear`` does."""
-    return Linear(checked_wait(delay), timedelta(0), _checked_attempts(max_attempts))
+    return Linear(checked_wait(delay, MAX_RETRY_WAIT), timedelta(0), _checked_attempts(max_attempts))
 
 
 def full_jitter(
@@ -76,9 +94,9 @@ def full_jitter(
     """Wait a random time between 0 and ``min(cap, base * 2**(attempt - 1))``.
 
     Raises:
-        ValueError: ``cap`` is longer than ``MAX_WAIT`` or shorter than ``base``, or ``max_attempts`` is below 1.
+        ValueError: ``cap`` is longer than ``MAX_RETRY_WAIT`` or shorter than ``base``, or ``max_attempts`` is below 1.
     """
-    if not timedelta(0) < base <= checked_wait(cap):
+    if not timedelta(0) < base <= checked_wait(cap, MAX_RETRY_WAIT):
         raise ValueError(f"full_jitter needs 0 < base <= cap; got base={base}, cap={cap}")
     return FullJitter(base, cap, _checked_attempts(max_attempts))
 
@@ -156,11 +174,11 @@ def _retry(
 
 
 def wait_after(attempt: int, policy: Backoff, random: Random, at_least: timedelta = timedelta(0)) -> timedelta:
-    """What a policy says, within what SQS can do."""
+    """What a policy says, within what can be kept."""
     try:
-        return min(max(policy.delay(attempt, random), at_least, timedelta(0)), MAX_WAIT)
+        return min(max(policy.delay(attempt, random), at_least, timedelta(0)), MAX_RETRY_WAIT)
     except Exception:  # a policy of the project's own: its defect must not make the job come back at once, for ever
-        return min(max(full_jitter().delay(attempt, random), at_least), MAX_WAIT)
+        return min(max(full_jitter().delay(attempt, random), at_least), MAX_RETRY_WAIT)
 
 
 def _is_cancellation(error: BaseException) -> bool:

@@ -6,13 +6,15 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from .config import Config
 from .deadletter import dead_letter
-from .outcome import Kind
+from .outcome import MAX_WAIT, Kind
 
 if TYPE_CHECKING:
+    from .claims import ClaimStore
     from .delivery import Delivery
     from .engine import Report
     from .observability import Observer
@@ -37,6 +39,9 @@ class Settlement:
         observer: where trouble is reported.
         code_version: goes into dead letters.
         parks: whether parked jobs are safe in the ledger; else they go to the dead-letter queue.
+        machines: returns the boto3 Step Functions client, for waits that are longer than SQS can hide a message.
+        claims: for a job that is too large for the delay machine.
+        now: the clock; aware, UTC.
     """
 
     def __init__(
@@ -47,9 +52,13 @@ class Settlement:
         *,
         code_version: str = "",
         parks: bool = False,
+        machines: Callable[[], Any] | None = None,
+        claims: "ClaimStore | None" = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._sqs, self._config, self._observer = sqs, config, observer
         self._code_version, self._parks = code_version, parks
+        self._machines, self._claims, self._now = machines, claims, now
         self._waits: list[_Wait] = []
 
     def settle(self, report: "Report") -> float | None:
@@ -69,6 +78,8 @@ class Settlement:
                 return self._dead_letter(report)
             case Kind.RETRY | Kind.DEFER:
                 seconds = outcome.delay.total_seconds() if outcome.delay else 0.0
+                if outcome.delay is not None and outcome.delay > MAX_WAIT:
+                    return self._put_back(report, outcome.delay)
                 if outcome.kind is Kind.DEFER and delivery.is_last_receive:
                     return self._send_again(report, seconds)
                 return self.wait(delivery, seconds)
@@ -124,6 +135,35 @@ class Settlement:
             self._trouble("deferred job not sent again", error, message_id=delivery.message_id)
             return self._dead_letter(report)
         return None
+
+    def _put_back(self, report: "Report", wait: timedelta) -> float | None:
+        """Send a job whose next attempt is further away than SQS can hide a message through the delay machine, then
+        acknowledge the message: never the other way round. On a FIFO queue its group goes on without it.
+        """
+        from .delay_machine import rescheduled, start_delays
+
+        try:
+            self._config.require(JOBS_DELAY_MACHINE_ARN=self._config.delay_machine_arn)
+            assert self._machines is not None
+            trip = rescheduled(
+                self._config.delay_machine_arn,
+                report.delivery,
+                at=self._now() + wait,
+                workload=self._config.workload,
+                attempts_before=None if self._remembers(report) else report.attempt,
+                claims=self._claims,
+            )
+            [started] = start_delays(self._machines(), [trip])
+            if started.ok:
+                return None
+            self._observer.event("ERROR", "delay not started", error=started.error_code)
+        except Exception as error:
+            self._trouble("delay not started", error, message_id=report.delivery.message_id)
+        return self.wait(report.delivery, MAX_WAIT.total_seconds())  # early, but not lost
+
+    def _remembers(self, report: "Report") -> bool:
+        """Whether a record counts the attempts."""
+        return self._parks and report.job is not None and report.job.ledger
 
     def _dead_letter(self, report: "Report") -> float | None:
         try:
