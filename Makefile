@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 # What is needed is looked for before anything is installed, whatever -j says.
 .NOTPARALLEL:
 
-.PHONY: help setup test demo demo-stop bench lint format manifest clean needs-terraform
+.PHONY: help setup test demo demo-stop chaos bench lint format manifest clean needs-terraform
 
 define needs_python
 @"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -50,6 +50,9 @@ demo: needs-terraform setup ## The whole product on a local AWS, no account need
 
 demo-stop: ## End a demo that KEEP=1 left up
 	@"$(or $(wildcard $(VENV)/bin/python),$(PYTHON))" -m tests.demo.kept
+
+chaos: setup ## Function processes killed at random for two minutes under load, every job accounted for
+	@JOBS_CHAOS=1 exec $(VENV)/bin/python -m pytest tests/e2e/test_chaos.py
 
 bench: setup ## Performance goals as ratios, side by side (reported, not asserted)
 	@exec $(VENV)/bin/python -m tests.benchmarks

@@ -168,7 +168,7 @@ class Stack:
         """The record of a job that has no business key."""
         settings = self.publisher_environment
         answer = self.aws.client("dynamodb").get_item(
-            TableName=settings["JOBS_TABLE"], Key={"pk": {"S": f"{settings['JOBS_APP']}#{job_id}"}}, ConsistentRead=True
+            TableName=settings["JOBS_TABLE"], Key={"pk": {"S": f"{settings['JOBS_APP']}##{job_id}"}}, ConsistentRead=True
         )
         return _plain(answer["Item"]) if "Item" in answer else None
 

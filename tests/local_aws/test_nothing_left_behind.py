@@ -32,6 +32,7 @@ STARTER = """
 import signal, sys, time
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job inherits "ignore" instead
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and so does what nohup starts
 from tests.local_aws.process import Supervised, clean_environment
 folder = Path(sys.argv[1])
 command = [sys.executable, "-c", sys.argv[2], str(folder / "pids")]
@@ -102,6 +103,7 @@ def test_a_detached_group_outlives_its_starter_until_it_is_told(folder: Path) ->
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_unwinds_the_stack(number: signal.Signals) -> None:
+    signal.signal(number, signal.SIG_DFL)  # nohup would have it ignored
     before = signal.getsignal(number)
     with pytest.raises(SystemExit) as ended, clean_exit_on_signals():
         signal.raise_signal(number)
