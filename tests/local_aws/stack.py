@@ -167,9 +167,8 @@ class Stack:
     def record_of(self, job_id: str) -> dict[str, Any] | None:
         """The record of a job that has no business key."""
         settings = self.publisher_environment
-        answer = self.aws.client("dynamodb").get_item(
-            TableName=settings["JOBS_TABLE"], Key={"pk": {"S": f"{settings['JOBS_APP']}##{job_id}"}}, ConsistentRead=True
-        )
+        key = {"pk": {"S": f"{settings['JOBS_APP']}##{job_id}"}}
+        answer = self.aws.client("dynamodb").get_item(TableName=settings["JOBS_TABLE"], Key=key, ConsistentRead=True)
         return _plain(answer["Item"]) if "Item" in answer else None
 
     def parked(self) -> list[dict[str, Any]]:
