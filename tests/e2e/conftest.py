@@ -16,10 +16,9 @@ from tests.local_aws.engine import Aws
 from tests.local_aws.project import Project
 from tests.local_aws.stack import Stack
 
-# They kill the local AWS's function processes and scale its clock, which another AWS does not let us do.
-# These need the local engine's own switches. Chaos takes minutes and has a command of its own: make chaos.
+# Both use switches that only the local engine has: they kill its function processes, or scale its clock.
 collect_ignore = ["test_chaos.py", "test_delays.py"] if os.environ.get("JOBS_TEST_ENDPOINT") else []
-if not os.environ.get("JOBS_CHAOS"):
+if not os.environ.get("JOBS_CHAOS"):  # takes minutes, and has a command of its own: make chaos
     collect_ignore.append("test_chaos.py")
 
 
