@@ -28,6 +28,14 @@ locals {
     { for claims in module.claim_check : "claim_check" => claims.consumer_access },
   )
 
+  # A consumer knows the delay machine of its own workload alone: removing another one must not touch it.
+  workload_access = {
+    for key in keys(var.workloads) : key => merge(
+      local.consumer_access,
+      { for machine in [for delayed, machine in module.delay : machine if delayed == key] : "delay" => machine.access },
+    )
+  }
+
   publisher_access = concat(
     [for table in module.job_state : table.access],
     [for table in module.job_state : local.app],
@@ -71,13 +79,14 @@ module "fifo_topic" {
 
 module "queue" {
   source   = "./modules/queue"
-  for_each = var.workloads
+  for_each = { for key, workload in var.workloads : key => workload if workload.direct == null }
 
-  name                       = module.names.names[each.key]
-  fifo                       = each.value.fifo
-  consumer_timeout_seconds   = each.value.lambda.timeout_seconds
-  batch_window_seconds       = each.value.queue.batch_window_seconds
-  visibility_timeout_seconds = each.value.queue.visibility_timeout_seconds
+  name                     = module.names.names[each.key]
+  fifo                     = each.value.fifo
+  consumer_timeout_seconds = each.value.ecs == null ? each.value.lambda.timeout_seconds : null
+  batch_window_seconds     = each.value.ecs == null ? each.value.queue.batch_window_seconds : 0
+  # A worker holds a message by its lease, and renews it while the job makes progress.
+  visibility_timeout_seconds = each.value.ecs == null ? each.value.queue.visibility_timeout_seconds : each.value.ecs.lease_seconds
   max_receive_count          = each.value.queue.max_receive_count
   retention_seconds          = each.value.queue.retention_seconds
   subscription = {
@@ -114,20 +123,22 @@ module "claim_check" {
 }
 
 module "delay" {
-  source   = "./modules/delay"
-  for_each = { for key, workload in var.workloads : key => workload if workload.delay }
+  source = "./modules/delay"
+  # Without a queue nothing else can keep a job back until its next attempt.
+  for_each = { for key, workload in var.workloads : key => workload if workload.delay || workload.direct != null }
 
   name               = module.names.delays[each.key]
   workload           = each.key
-  queue              = module.queue[each.key].queue
-  log_retention_days = each.value.lambda.log_retention_days
+  queue              = each.value.direct == null ? module.queue[each.key].queue : null
+  topic              = each.value.direct == null ? null : module.topic.topic
+  log_retention_days = try(each.value.lambda.log_retention_days, each.value.direct.log_retention_days, each.value.ecs.log_retention_days)
   kms_key            = var.kms_key
   tags               = var.tags
 }
 
 module "consumer" {
   source   = "./modules/lambda-consumer"
-  for_each = var.workloads
+  for_each = { for key, workload in var.workloads : key => workload if workload.lambda != null }
 
   name     = module.names.names[each.key]
   workload = each.key
@@ -144,15 +155,45 @@ module "consumer" {
     size           = each.value.queue.batch_size
     window_seconds = each.value.queue.batch_window_seconds
   }
-  enabled = each.value.enabled
-  # A consumer knows the delay machine of its own workload alone: removing another one must not touch it.
-  access = merge(
-    local.consumer_access,
-    { for key in [each.key] : "delay" => module.delay[key].access if each.value.delay },
-  )
+  enabled           = each.value.enabled
+  access            = local.workload_access[each.key]
   pause             = each.value.pause_on_open ? { resume_role_name = module.names.resumes[each.key] } : null
   service_name      = var.name
   metrics_namespace = var.metrics_namespace
   kms_key           = var.kms_key
   tags              = var.tags
+}
+
+module "ecs_consumer" {
+  source   = "./modules/ecs-consumer"
+  for_each = { for key, workload in var.workloads : key => workload if workload.ecs != null }
+
+  name     = module.names.names[each.key]
+  workload = each.key
+  queue    = module.queue[each.key].queue
+  dlq      = module.queue[each.key].dlq
+  topics = {
+    standard_arn = module.topic.topic.arn
+    fifo_arn     = module.fifo_topic.topic.arn
+  }
+}
+
+module "direct_consumer" {
+  source   = "./modules/direct-consumer"
+  for_each = { for key, workload in var.workloads : key => workload if workload.direct != null }
+
+  name     = module.names.names[each.key]
+  workload = each.key
+  topics = {
+    standard_arn = module.topic.topic.arn
+    fifo_arn     = module.fifo_topic.topic.arn
+  }
+  function             = each.value.direct
+  reserved_concurrency = each.value.reserved_concurrency
+  delay_machine        = module.delay[each.key]
+  access               = local.workload_access[each.key]
+  service_name         = var.name
+  metrics_namespace    = var.metrics_namespace
+  kms_key              = var.kms_key
+  tags                 = var.tags
 }

@@ -1,15 +1,17 @@
 output "workloads" {
   description = "Everything of one workload, by workload key."
   value = {
-    for key in keys(var.workloads) : key => {
-      queue                = module.queue[key].queue
-      dlq                  = module.queue[key].dlq
-      subscription_dlq     = module.queue[key].subscription_dlq
-      function             = module.consumer[key].function
-      role                 = module.consumer[key].role
-      log_group_name       = module.consumer[key].log_group_name
-      event_source_mapping = module.consumer[key].event_source_mapping
-      delay_machine        = var.workloads[key].delay ? module.delay[key].state_machine : null
+    # What a consumer of its kind does not have is null: direct has no queue, ecs no function.
+    for key, workload in var.workloads : key => {
+      queue                = workload.direct == null ? module.queue[key].queue : null
+      dlq                  = workload.direct == null ? module.queue[key].dlq : module.direct_consumer[key].dlq
+      subscription_dlq     = workload.direct == null ? module.queue[key].subscription_dlq : module.direct_consumer[key].subscription_dlq
+      function             = workload.lambda != null ? module.consumer[key].function : workload.direct != null ? module.direct_consumer[key].function : null
+      service              = workload.ecs != null ? module.ecs_consumer[key].service : null
+      role                 = workload.lambda != null ? module.consumer[key].role : workload.direct != null ? module.direct_consumer[key].role : module.ecs_consumer[key].role
+      log_group_name       = workload.lambda != null ? module.consumer[key].log_group_name : workload.direct != null ? module.direct_consumer[key].log_group_name : module.ecs_consumer[key].log_group_name
+      event_source_mapping = workload.lambda != null ? module.consumer[key].event_source_mapping : null
+      delay_machine        = workload.delay || workload.direct != null ? module.delay[key].state_machine : null
     }
   }
 }
@@ -53,7 +55,7 @@ output "publisher" {
           Resource = [module.topic.topic.arn, module.fifo_topic.topic.arn]
         }],
         # Jobs delayed by up to 900 s go straight to their queue: SNS has no delay.
-        length(var.workloads) == 0 ? [] : [{
+        length(module.queue) == 0 ? [] : [{
           Sid      = "SendDelayedJobs"
           Effect   = "Allow"
           Action   = "sqs:SendMessage"
@@ -82,18 +84,24 @@ output "fifo_topic_arn" {
 }
 
 output "queue_arns" {
-  description = "ARN of each workload's queue."
+  description = "ARN of each workload's queue; a direct one has none."
   value       = { for key, queue in module.queue : key => queue.queue.arn }
 }
 
 output "dlq_arns" {
   description = "ARN of each workload's dead-letter queue."
-  value       = { for key, queue in module.queue : key => queue.dlq.arn }
+  value = merge(
+    { for key, queue in module.queue : key => queue.dlq.arn },
+    { for key, direct in module.direct_consumer : key => direct.dlq.arn },
+  )
 }
 
 output "function_arns" {
-  description = "ARN of each workload's function."
-  value       = { for key, consumer in module.consumer : key => consumer.function.arn }
+  description = "ARN of each workload's function; one that runs on ECS has none."
+  value = merge(
+    { for key, consumer in module.consumer : key => consumer.function.arn },
+    { for key, direct in module.direct_consumer : key => direct.function.arn },
+  )
 }
 
 output "kms_key_policy_statements" {

@@ -10,12 +10,12 @@ variable "name" {
 }
 
 variable "workloads" {
-  description = "The workloads: one queue, one consumer, one ceiling each. The key is the identity, the name suffix and the value of the message attribute `workload`."
+  description = "The workloads: one queue, one consumer, one ceiling each; `lambda`, `ecs` or `direct` is the consumer. The key is the identity, the name suffix and the value of the message attribute `workload`."
   type = map(object({
     name    = optional(string)
     fifo    = optional(bool, false)
     enabled = optional(bool, true)
-    lambda = object({
+    lambda = optional(object({
       artifact = object({
         filename          = optional(string)
         s3_bucket         = optional(string)
@@ -38,7 +38,56 @@ variable "workloads" {
       }))
       policy_arns    = optional(map(string), {})
       recursive_loop = optional(string, "Terminate")
-    })
+    }))
+    ecs = optional(object({
+      cluster_arn          = string
+      image                = string
+      command              = optional(list(string))
+      health_check_command = optional(list(string))
+      cpu                  = optional(number, 256)
+      memory_mb            = optional(number, 512)
+      architecture         = optional(string, "arm64")
+      subnet_ids           = list(string)
+      security_group_ids   = list(string)
+      assign_public_ip     = optional(bool, false)
+      spot                 = optional(bool, false)
+      slots                = optional(number, 1)
+      min_tasks            = optional(number, 0)
+      max_tasks            = number
+      job_seconds          = number
+      max_latency_seconds  = optional(number, 900)
+      lease_seconds        = optional(number, 120)
+      stop_timeout_seconds = optional(number, 120)
+      environment          = optional(map(string), {})
+      secrets              = optional(map(string), {})
+      log_retention_days   = optional(number, 30)
+      log_level            = optional(string, "INFO")
+      policy_arns          = optional(map(string), {})
+    }))
+    direct = optional(object({
+      artifact = object({
+        filename          = optional(string)
+        s3_bucket         = optional(string)
+        s3_key            = optional(string)
+        s3_object_version = optional(string)
+        image_uri         = optional(string)
+      })
+      handler            = optional(string)
+      runtime            = optional(string, "python3.13")
+      architecture       = optional(string, "arm64")
+      timeout_seconds    = optional(number, 60)
+      memory_mb          = optional(number, 512)
+      environment        = optional(map(string), {})
+      log_retention_days = optional(number, 30)
+      log_level          = optional(string, "INFO")
+      tracing            = optional(bool, false)
+      vpc = optional(object({
+        subnet_ids         = list(string)
+        security_group_ids = list(string)
+      }))
+      policy_arns    = optional(map(string), {})
+      recursive_loop = optional(string, "Terminate")
+    }))
     ceiling = optional(object({
       max_concurrency = optional(number)
       pollers = optional(object({
@@ -70,23 +119,28 @@ variable "workloads" {
   }
 
   validation {
-    condition     = alltrue([for w in values(var.workloads) : length([for kind in [w.lambda.artifact.filename, w.lambda.artifact.s3_bucket, w.lambda.artifact.image_uri] : kind if kind != null]) == 1])
-    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": lambda.artifact needs exactly one of filename, s3_bucket (with s3_key) and image_uri." if length([for kind in [w.lambda.artifact.filename, w.lambda.artifact.s3_bucket, w.lambda.artifact.image_uri] : kind if kind != null]) != 1])
+    condition     = alltrue([for w in values(var.workloads) : length([for kind in [w.lambda != null, w.ecs != null, w.direct != null] : kind if kind]) == 1])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": it has ${length([for kind in [w.lambda != null, w.ecs != null, w.direct != null] : kind if kind])} consumers, it needs exactly one of lambda (a function behind the queue), ecs (tasks behind the queue, for jobs of minutes and hours) and direct (a function without a queue)." if length([for kind in [w.lambda != null, w.ecs != null, w.direct != null] : kind if kind]) != 1])
   }
 
   validation {
-    condition     = alltrue([for w in values(var.workloads) : w.lambda.artifact.filename == null ? true : try(fileexists(w.lambda.artifact.filename), false)])
-    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": artifact ${coalesce(w.lambda.artifact.filename, "-")} ${can(fileexists(w.lambda.artifact.filename)) ? "does not exist" : "is a folder, not a zip file"}. Build it first (`make package` in the consumer's project) and give its path." if w.lambda.artifact.filename == null ? false : !try(fileexists(w.lambda.artifact.filename), false)])
+    condition     = alltrue([for w in values(var.workloads) : length([for kind in [w.lambda.artifact.filename, w.lambda.artifact.s3_bucket, w.lambda.artifact.image_uri] : kind if kind != null]) == 1 if w.lambda != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": lambda.artifact needs exactly one of filename, s3_bucket (with s3_key) and image_uri." if w.lambda == null ? false : length([for kind in [w.lambda.artifact.filename, w.lambda.artifact.s3_bucket, w.lambda.artifact.image_uri] : kind if kind != null]) != 1])
   }
 
   validation {
-    condition     = alltrue([for w in values(var.workloads) : w.lambda.timeout_seconds >= 1 && w.lambda.timeout_seconds <= 900])
-    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": lambda.timeout_seconds is ${w.lambda.timeout_seconds}, Lambda allows 1 to 900. Split longer work into several jobs, or run it on ECS." if !(w.lambda.timeout_seconds >= 1 && w.lambda.timeout_seconds <= 900)])
+    condition     = alltrue([for w in values(var.workloads) : w.lambda.artifact.filename == null ? true : try(fileexists(w.lambda.artifact.filename), false) if w.lambda != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": artifact ${coalesce(w.lambda.artifact.filename, "-")} ${can(fileexists(w.lambda.artifact.filename)) ? "does not exist" : "is a folder, not a zip file"}. Build it first (`make package` in the consumer's project) and give its path." if w.lambda == null ? false : w.lambda.artifact.filename == null ? false : !try(fileexists(w.lambda.artifact.filename), false)])
   }
 
   validation {
-    condition     = alltrue([for w in values(var.workloads) : w.queue.visibility_timeout_seconds == null ? true : w.queue.visibility_timeout_seconds >= 6 * w.lambda.timeout_seconds + w.queue.batch_window_seconds && w.queue.visibility_timeout_seconds <= 43200])
-    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": queue.visibility_timeout_seconds is ${coalesce(w.queue.visibility_timeout_seconds, 0)}, it must be from ${6 * w.lambda.timeout_seconds + w.queue.batch_window_seconds} (6 x lambda.timeout_seconds ${w.lambda.timeout_seconds} + window ${w.queue.batch_window_seconds}) to 43200. Below that a slow job is delivered a second time while it still runs. Leave it out to have it computed." if w.queue.visibility_timeout_seconds == null ? false : !(w.queue.visibility_timeout_seconds >= 6 * w.lambda.timeout_seconds + w.queue.batch_window_seconds && w.queue.visibility_timeout_seconds <= 43200)])
+    condition     = alltrue([for w in values(var.workloads) : w.lambda.timeout_seconds >= 1 && w.lambda.timeout_seconds <= 900 if w.lambda != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": lambda.timeout_seconds is ${w.lambda.timeout_seconds}, Lambda allows 1 to 900. Split longer work into several jobs, or run it on ECS." if w.lambda == null ? false : !(w.lambda.timeout_seconds >= 1 && w.lambda.timeout_seconds <= 900)])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.queue.visibility_timeout_seconds == null ? true : w.queue.visibility_timeout_seconds >= 6 * w.lambda.timeout_seconds + w.queue.batch_window_seconds && w.queue.visibility_timeout_seconds <= 43200 if w.lambda != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": queue.visibility_timeout_seconds is ${coalesce(w.queue.visibility_timeout_seconds, 0)}, it must be from ${6 * w.lambda.timeout_seconds + w.queue.batch_window_seconds} (6 x lambda.timeout_seconds ${w.lambda.timeout_seconds} + window ${w.queue.batch_window_seconds}) to 43200. Below that a slow job is delivered a second time while it still runs. Leave it out to have it computed." if w.lambda == null ? false : w.queue.visibility_timeout_seconds == null ? false : !(w.queue.visibility_timeout_seconds >= 6 * w.lambda.timeout_seconds + w.queue.batch_window_seconds && w.queue.visibility_timeout_seconds <= 43200)])
   }
 
   validation {
@@ -132,8 +186,29 @@ variable "workloads" {
 
   # Pollers do not look at the reservation: what they get throttled away comes back with one more receive on it.
   validation {
-    condition     = alltrue([for w in values(var.workloads) : w.reserved_concurrency == null ? true : w.reserved_concurrency >= try(w.ceiling.pollers.max * 10, coalesce(w.ceiling.max_concurrency, 10))])
-    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": reserved_concurrency ${coalesce(w.reserved_concurrency, 0)} is below the ceiling ${try(w.ceiling.pollers.max * 10, coalesce(w.ceiling.max_concurrency, 10))} (max_concurrency, by default 10, or pollers.max x 10): throttled messages would use up their receives. Lower the ceiling or raise the reservation." if w.reserved_concurrency == null ? false : w.reserved_concurrency < try(w.ceiling.pollers.max * 10, coalesce(w.ceiling.max_concurrency, 10))])
+    condition     = alltrue([for w in values(var.workloads) : w.reserved_concurrency == null ? true : w.reserved_concurrency >= try(w.ceiling.pollers.max * 10, coalesce(w.ceiling.max_concurrency, 10)) if w.lambda != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": reserved_concurrency ${coalesce(w.reserved_concurrency, 0)} is below the ceiling ${try(w.ceiling.pollers.max * 10, coalesce(w.ceiling.max_concurrency, 10))} (max_concurrency, by default 10, or pollers.max x 10): throttled messages would use up their receives. Lower the ceiling or raise the reservation." if w.lambda == null || w.reserved_concurrency == null ? false : w.reserved_concurrency < try(w.ceiling.pollers.max * 10, coalesce(w.ceiling.max_concurrency, 10))])
+  }
+
+  # What only a queue or a poller has.
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : !w.fifo && w.enabled && w.ceiling.max_concurrency == null && w.ceiling.pollers == null if w.direct != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": direct has no queue, so it can have neither fifo = true, nor enabled = false, nor a ceiling: reserved_concurrency is its ceiling, and what must wait or keep its order needs lambda or ecs." if w.direct == null ? false : w.fifo || !w.enabled || w.ceiling.max_concurrency != null || w.ceiling.pollers != null])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.reserved_concurrency == null ? false : w.reserved_concurrency >= 1 if w.direct != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": direct needs reserved_concurrency of at least 1, it is ${w.reserved_concurrency == null ? "not set" : w.reserved_concurrency}. Nothing else keeps a burst of jobs from taking all functions of the account." if w.direct == null ? false : w.reserved_concurrency == null ? true : w.reserved_concurrency < 1])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.ceiling.max_concurrency == null && w.ceiling.pollers == null && w.reserved_concurrency == null && w.queue.visibility_timeout_seconds == null if w.ecs != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": ceiling, reserved_concurrency and queue.visibility_timeout_seconds belong to functions. The ceiling of ecs is max_tasks x slots, and its visibility is ecs.lease_seconds. Remove them." if w.ecs == null ? false : w.ceiling.max_concurrency != null || w.ceiling.pollers != null || w.reserved_concurrency != null || w.queue.visibility_timeout_seconds != null])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : !w.pause_on_open || w.lambda != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": pause_on_open switches the event source mapping of lambda off; ${w.ecs != null ? "an ecs worker stops polling by itself while a dependency is down" : "direct has no mapping"}. Leave it out." if w.pause_on_open && w.lambda == null])
   }
 }
 
@@ -186,8 +261,8 @@ variable "account_concurrency_budget" {
   default     = null
 
   validation {
-    condition     = var.account_concurrency_budget == null ? true : sum(concat([0], [for w in values(var.workloads) : coalesce(w.reserved_concurrency, try(w.ceiling.pollers.max * 10, null), w.ceiling.max_concurrency, 10)])) <= var.account_concurrency_budget
-    error_message = "account_concurrency_budget is ${coalesce(var.account_concurrency_budget, 0)}, but the workloads may take ${sum(concat([0], [for w in values(var.workloads) : coalesce(w.reserved_concurrency, try(w.ceiling.pollers.max * 10, null), w.ceiling.max_concurrency, 10)]))}: ${join(", ", [for key, w in var.workloads : "${key} ${coalesce(w.reserved_concurrency, try(w.ceiling.pollers.max * 10, null), w.ceiling.max_concurrency, 10)}"])} (reservation, else pollers.max x 10, else max_concurrency, by default 10). Lower ceilings or raise the budget."
+    condition     = var.account_concurrency_budget == null ? true : sum(concat([0], [for w in values(var.workloads) : coalesce(w.reserved_concurrency, try(w.ceiling.pollers.max * 10, null), w.ceiling.max_concurrency, 10) if w.ecs == null])) <= var.account_concurrency_budget
+    error_message = "account_concurrency_budget is ${coalesce(var.account_concurrency_budget, 0)}, but the workloads may take ${sum(concat([0], [for w in values(var.workloads) : coalesce(w.reserved_concurrency, try(w.ceiling.pollers.max * 10, null), w.ceiling.max_concurrency, 10) if w.ecs == null]))}: ${join(", ", [for key, w in var.workloads : "${key} ${coalesce(w.reserved_concurrency, try(w.ceiling.pollers.max * 10, null), w.ceiling.max_concurrency, 10)}" if w.ecs == null])} (reservation, else pollers.max x 10, else max_concurrency, by default 10). Lower ceilings or raise the budget."
   }
 }
 
