@@ -313,7 +313,8 @@ def _bodies(aws: Aws, queue: str, wait: int = 0) -> list[str]:
 
 def _filtered(aws: Aws) -> list[str]:
     """Let a state machine publish what a subscription's filter asks for, and return what arrives."""
-    queue = _queue(aws, "filtered")
+    topics = {"Effect": "Allow", "Principal": {"Service": "sns.amazonaws.com"}, "Action": "sqs:SendMessage"}
+    queue = _queue(aws, "filtered", Policy=_policy({**topics, "Resource": "*"}))
     policy = {"RawMessageDelivery": "true", "FilterPolicy": '{"workload": ["email"]}'}
     topic = _topic(aws, "filtered", "sqs", _arn(aws, queue), **policy)
     publish = {
