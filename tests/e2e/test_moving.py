@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,12 +53,10 @@ def test_a_class_that_moves_loses_no_message_and_repeats_none(stack: Stack, tmp_
     waiting = stack.publish_one("probes.moving", {"label": "delayed"}, delay_seconds=8)
     retried = stack.publish_one("probes.moving", {"label": "retried", "fail_attempts": 2})
     with paused(stack, OLD):
-        payloads = [{"label": f"before-{number}"} for number in range(15)]
-        before = [waiting, retried, *(result.id for result in stack.publish([_request(payloads)])[0])]
+        before = [waiting, retried, *(result.id for result in stack.publish([_requests("before")])[0])]
 
         after_the_move = Stack(stack.aws, stack.terraform, moved(stack.project, tmp_path), stack.outputs)
-        payloads = [{"label": f"after-{number}", "fail_attempts": int(number == 0)} for number in range(15)]
-        after = [result.id for result in after_the_move.publish([_request(payloads)])[0]]
+        after = [result.id for result in after_the_move.publish([_requests("after")])[0]]
         wait_for(lambda: _done(stack, after), timeout=SOON, what="the new workload runs what was published after")
         assert stack.depth(OLD) >= 15  # what was published before is still under way
     wait_for(lambda: _done(stack, before), timeout=SOON, what="the old workload runs what was published before")
@@ -72,7 +71,9 @@ def test_a_class_that_moves_loses_no_message_and_repeats_none(stack: Stack, tmp_
     assert not [letter for letter in stack.dead_letters() if letter.job_id in lines]
 
 
-def _request(payloads: list[dict[str, object]]) -> dict[str, object]:
+def _requests(label: str) -> dict[str, Any]:
+    """Fifteen jobs, of which one fails once."""
+    payloads = [{"label": f"{label}-{number}", "fail_attempts": int(number == 0)} for number in range(15)]
     return {"job": "probes.moving", "payloads": payloads}
 
 

@@ -88,10 +88,10 @@ class Clients(Aws):
 class Direct:
     """Publishes to the function, and carries out what it has started."""
 
-    def __init__(self, *jobs: JobClass, ledger: bool = True, **config: Any) -> None:
+    def __init__(self, *jobs: JobClass, ledger: bool = True, config: Mapping[str, Any] | None = None) -> None:
         self.time = NOW
         self.aws = Clients()
-        settings = {"queue_url": "", "max_receive_count": 0, "delay_machine_arn": MACHINE, **config}
+        settings = {"queue_url": "", "max_receive_count": 0, "delay_machine_arn": MACHINE, **(config or {})}
         self.app: App = app_of(self.aws, *jobs, config=stack(**settings))
         self.app.now = lambda: self.time
         if ledger:

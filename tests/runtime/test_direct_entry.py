@@ -91,7 +91,7 @@ def test_a_foreign_event_raises_before_anything_runs(event: Any, message: str) -
 )
 def test_what_the_stack_has_to_say_is_asked_for_before_the_first_job(lacking: str, variable: str) -> None:
     with pytest.raises(ConfigurationError, match=variable):
-        Direct(job_of(nothing), **{lacking: ""}).handler({"Records": [notification(body())]}, invocation())
+        Direct(job_of(nothing), config={lacking: ""}).handler({"Records": [notification(body())]}, invocation())
 
 
 def test_a_broken_job_class_fails_the_deployment_not_the_first_notification() -> None:
