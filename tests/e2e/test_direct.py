@@ -20,7 +20,7 @@ from tests.local_aws.project import HOST_ARCHITECTURE, Project
 from tests.local_aws.stack import Stack, wait_for
 from tests.local_aws.terraform import Terraform
 
-pytestmark = pytest.mark.xdist_group("stack")
+pytestmark = pytest.mark.xdist_group("direct")  # an engine and a stack of its own
 
 CONFIGURATION = Path(__file__).parent / "direct-stack"
 SOON = 60
