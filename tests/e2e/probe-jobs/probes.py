@@ -64,3 +64,13 @@ class OrderedProbe(Probe):
 class EmailProbe(Probe):
     name = "probes.email"
     workload = "email"
+
+
+class DirectProbe(Probe):
+    name = "probes.direct"
+    workload = "alerts"  # a topic invokes its function, without a queue
+
+
+class MovingProbe(Probe):
+    name = "probes.moving"
+    workload = "calendar"  # until a test moves it to "calls"

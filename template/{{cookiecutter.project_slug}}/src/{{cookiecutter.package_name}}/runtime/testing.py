@@ -270,7 +270,7 @@ def jobs(app: App) -> Iterator[Jobs]:
     """Runs jobs of the project's ``app`` in memory; see ``Jobs``."""
     tester = Jobs(app)
     before = dict(vars(app))
-    for part in ("publisher", "breakers", "claims", "_consumer"):
+    for part in ("publisher", "breakers", "claims", "_consumer", "_direct_consumer"):
         vars(app).pop(part, None)
     vars(app)["ledger"] = tester.ledger
     vars(app)["config"] = Config(
