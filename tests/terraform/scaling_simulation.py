@@ -8,6 +8,7 @@ while it is protected. Nothing here is read from the modules: what is simulated 
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -69,13 +70,13 @@ class Day:
 
     @property
     def changes(self) -> list[int]:
-        return [after - before for before, after in zip(self.wanted, self.wanted[1:], strict=False) if after != before]
+        return [after - before for before, after in itertools.pairwise(self.wanted) if after != before]
 
     @property
     def turns(self) -> int:
         """How often the fleet grew after it had shrunk, or shrank after it had grown."""
         changes = self.changes
-        return sum((before > 0) != (after > 0) for before, after in zip(changes, changes[1:], strict=False))
+        return sum((before > 0) != (after > 0) for before, after in itertools.pairwise(changes))
 
 
 @dataclass(eq=False)
