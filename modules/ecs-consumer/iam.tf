@@ -20,8 +20,6 @@ locals {
   # A secret may be named with one of its keys, version stage and version behind it, which are not part of the resource.
   secret_arns    = [for arn in values(var.task.secrets) : join(":", slice(split(":", arn), 0, 7)) if strcontains(arn, ":secretsmanager:")]
   parameter_arns = [for arn in values(var.task.secrets) : arn if strcontains(arn, ":ssm:")]
-
-  execution_role_name = length("${var.name}-exec") <= 64 ? "${var.name}-exec" : "${substr(var.name, 0, 50)}-${substr(sha256(var.name), 0, 8)}-exec"
 }
 
 # What the worker itself may do.
@@ -92,7 +90,7 @@ resource "aws_iam_role_policy_attachment" "task" {
 
 # What Fargate may do to start the container; the container has none of it.
 resource "aws_iam_role" "execution" {
-  name               = local.execution_role_name
+  name               = var.execution_role_name
   assume_role_policy = local.trust
   tags               = var.tags
 }

@@ -1,12 +1,22 @@
 variable "name" {
-  description = "Name of the service, its task family, its roles (`<name>` and `<name>-exec`) and its log group (`/ecs/<name>`)."
+  description = "Name of the service, its task family, the worker's role and its log group (`/ecs/<name>`)."
   type        = string
   nullable    = false
 
-  # 64 is the limit of an IAM role, "-exec" may push a name over it and is then shortened.
   validation {
     condition     = can(regex("^[A-Za-z0-9_-]{1,64}$", var.name))
     error_message = "Service name \"${var.name}\" (${length(var.name)} characters) is not legal: use 1 to 64 letters, digits, hyphens and underscores (the limit of an IAM role). Shorten it; modules/names does it safely."
+  }
+}
+
+variable "execution_role_name" {
+  description = "Name of the role that starts the tasks. modules/names makes one that fits."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9_-]{1,64}$", var.execution_role_name)) && var.execution_role_name != var.name
+    error_message = "${var.name}: execution_role_name is \"${var.execution_role_name}\", it must have 1 to 64 letters, digits, hyphens and underscores (the limit of an IAM role) and differ from the worker's own role. modules/names makes such a name."
   }
 }
 
@@ -178,8 +188,8 @@ variable "lease_seconds" {
   nullable    = false
 
   validation {
-    condition     = var.lease_seconds >= 30 && var.lease_seconds <= 43200 && floor(var.lease_seconds) == var.lease_seconds
-    error_message = "${var.name}: lease_seconds is ${var.lease_seconds}, it must be a whole number from 30 (a renewal must arrive in time) to 43200 (SQS keeps a message invisible for 12 hours at most)."
+    condition     = var.lease_seconds >= 30 && var.lease_seconds <= 43000 && floor(var.lease_seconds) == var.lease_seconds
+    error_message = "${var.name}: lease_seconds is ${var.lease_seconds}, it must be a whole number from 30 (a renewal must arrive in time) to 43000 (SQS keeps a message invisible for 43200 seconds at most, and the worker needs some of them to let go of it)."
   }
 
   # The worker names its lease with every receive. Whoever receives otherwise (a console, a script) gets the queue's own.
@@ -202,7 +212,7 @@ variable "stop_timeout_seconds" {
 }
 
 variable "enabled" {
-  description = "Whether tasks may run. False pauses the workload: running tasks give their jobs back, messages wait in the queue."
+  description = "Whether tasks may run. False pauses the workload: idle tasks stop, busy ones when they are done, and messages wait in the queue."
   type        = bool
   default     = true
   nullable    = false

@@ -14,12 +14,17 @@ locals {
   # worked off at the rate of that level; all levels together take this many times as long as one task takes for its own share.
   drain = sum([for i, tasks in local.levels : 1 - (i == 0 ? 0 : local.levels[i - 1] / tasks)])
 
-  # How long a task may take for its share, so that the last job of the largest burst still starts in time: all of the time that is left
-  # when tasks have started, if it is over before the fleet may shrink at all; else what is left for one share if the fleet shrinks at once.
+  # How long a task may take for its share. As long as the fleet keeps its size anyway: then it does not shrink before it is done. Longer
+  # if the latency is long, so that few messages start few tasks, but of the time at hand shrinking may cost a quarter only.
   left   = var.max_latency_seconds - local.reaction_seconds
-  share  = max(min(local.left, 60 * var.idle_minutes), local.left / local.drain)
+  kept   = 60 * var.idle_minutes
+  share  = min(local.left, local.drain == 1 ? local.left : max(local.kept, local.left / 4 / (local.drain - 1)))
   rounds = max(1, floor(local.share / var.job_seconds)) # jobs that one slot runs one after the other
   target = local.rounds * var.slots
+
+  # What all tasks together start in time if it comes at once.
+  shrinking     = local.share > local.kept && local.drain > 1 ? (local.drain - 1) * local.share : 0
+  largest_burst = var.max_tasks * var.slots * max(1, floor((local.left - local.shrinking) / var.job_seconds))
 
   # Relative to the alarm's threshold, which is one message: a backlog of 1 to target messages is 0 to target - 1 above it.
   steps = [

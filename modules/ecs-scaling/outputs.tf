@@ -7,6 +7,6 @@ output "scaling" {
     threshold        = 1
     steps            = local.steps
     idle_minutes     = var.idle_minutes
-    largest_burst    = var.max_tasks * local.target
+    largest_burst    = local.largest_burst
   }
 }

@@ -1,8 +1,9 @@
 """A queue, its metrics and alarms, and the tasks of a service that steps of exact capacity scale: simulated by events.
 
 Everything is taken at its slowest or least helpful. A metric is one value a minute and is known a minute later. A task
-runs `START_SECONDS` after it was asked for. A task that is to go takes no further job, though the real one would go on
-while it is protected. Nothing here is read from the modules: what is simulated are their planned numbers.
+runs `START_SECONDS` after it was asked for. A task that is to go ends its jobs and takes no further one, though
+the real one would go on while it is protected. Nothing here is read from the modules: what is simulated are their
+planned numbers.
 """
 
 from __future__ import annotations
@@ -94,13 +95,19 @@ class Service:
     tasks: list[Task] = field(default_factory=list)
 
     def scale(self, wanted: int, now: float) -> None:
-        staying = [task for task in self.tasks if not task.leaving]
-        for _ in range(wanted - len(staying)):
+        # A busy task is protected: ECS has not stopped it, so it counts again when more are wanted.
+        for task in [task for task in self.tasks if task.leaving][: max(0, wanted - self.staying)]:
+            task.leaving = False
+        while self.staying < wanted:
             self.tasks.append(Task(self.slots, now + START_SECONDS))
-        # Unprotected ones go first.
-        for task in sorted(staying, key=lambda task: task.running)[: max(0, len(staying) - wanted)]:
+        idle_first = sorted((task for task in self.tasks if not task.leaving), key=lambda task: task.running)
+        for task in idle_first[: max(0, self.staying - wanted)]:
             task.leaving = True
         self.tasks = [task for task in self.tasks if task.running or not task.leaving]
+
+    @property
+    def staying(self) -> int:
+        return sum(not task.leaving for task in self.tasks)
 
     def free(self, now: float) -> Task | None:
         """The fullest task that has a free slot, so that the others can go."""

@@ -4,9 +4,10 @@ mock_provider "aws" {
 }
 
 variables {
-  name        = "shop-reports"
-  workload    = "reports"
-  cluster_arn = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
+  name                = "shop-reports"
+  execution_role_name = "shop-reports-exec"
+  workload            = "reports"
+  cluster_arn         = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
   queue = {
     arn                        = "arn:aws:sqs:eu-west-1:123456789012:shop-reports"
     url                        = "https://sqs.eu-west-1.amazonaws.com/123456789012/shop-reports"
@@ -57,14 +58,14 @@ run "accepts_the_limits_themselves" {
   command = plan
   variables {
     name                 = "n234567890123456789012345678901234567890123456789012345678901234" # 64
-    lease_seconds        = 43200
+    lease_seconds        = 43000
     stop_timeout_seconds = 30
     queue = {
       arn                        = "arn:aws:sqs:eu-west-1:123456789012:shop-reports"
       url                        = "https://sqs.eu-west-1.amazonaws.com/123456789012/shop-reports"
       name                       = "shop-reports"
       fifo                       = false
-      visibility_timeout_seconds = 43200
+      visibility_timeout_seconds = 43000
       max_receive_count          = 3
     }
     task = { image = "example.org:5000/reports:1", cpu = 16384, memory_mb = 122880, user = "1" }
@@ -84,6 +85,14 @@ run "refuses_a_name_that_no_role_may_have" {
     name = "shop-a-very-long-name-of-a-workload-that-nobody-can-remember-any-more"
   }
   expect_failures = [var.name]
+}
+
+run "refuses_one_role_for_both" {
+  command = plan
+  variables {
+    execution_role_name = "shop-reports"
+  }
+  expect_failures = [var.execution_role_name]
 }
 
 run "refuses_a_cluster_without_an_account" {
@@ -321,7 +330,7 @@ run "refuses_a_lease_that_no_renewal_can_keep" {
 run "refuses_a_lease_above_12_hours" {
   command = plan
   variables {
-    lease_seconds = 43201
+    lease_seconds = 43001
   }
   expect_failures = [var.lease_seconds]
 }

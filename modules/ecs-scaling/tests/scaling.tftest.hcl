@@ -5,7 +5,7 @@ variables {
 }
 
 run "few_tasks" {
-  # 720 s are left of 900 when a task has started, and for 600 of them the fleet keeps its size: 600 / 60.
+  # 720 s are left of 900 when a task has started, and for 600 of them the fleet keeps its size: 600 / 60. All start 4 x 720 / 60 in time.
   assert {
     condition = jsonencode(output.scaling) == jsonencode({
       min_tasks        = 0
@@ -13,7 +13,7 @@ run "few_tasks" {
       backlog_per_task = 10
       threshold        = 1
       idle_minutes     = 10
-      largest_burst    = 40
+      largest_burst    = 48
       steps = [
         { tasks = 1, lower = 0, upper = 10 },
         { tasks = 2, lower = 10, upper = 20 },
@@ -35,14 +35,14 @@ run "slots_take_as_many_times_more" {
   }
 }
 
-run "a_fleet_that_shrinks_meanwhile_starts_larger" {
+run "a_long_latency_starts_few_tasks" {
   variables {
     max_latency_seconds = 14400
   }
-  # Levels 1, 2, 3, 4 take 1 + 1/2 + 1/3 + 1/4 = 25/12 shares: (14400 - 180) / (25/12) / 60 = 113.76.
+  # Levels 1, 2, 3, 4 take 1 + 1/2 + 1/3 + 1/4 = 25/12 shares, 13/12 more than one: (14400 - 180) / 4 / (13/12) / 60 = 54.7.
   assert {
-    condition     = output.scaling.backlog_per_task == 113
-    error_message = "Four hours are for all levels together: ${output.scaling.backlog_per_task}"
+    condition     = output.scaling.backlog_per_task == 54 && output.scaling.largest_burst == 4 * 177
+    error_message = "A quarter of four hours for shrinking, three for the burst: ${jsonencode(output.scaling)}"
   }
 }
 
