@@ -28,7 +28,9 @@ pytestmark = pytest.mark.xdist_group("gaps")  # two engines, started once
 
 GAPS = (
     "alarms",
+    "application_autoscaling",
     "batch_permissions",
+    "ecs_rebalancing",
     "function_output",
     "function_python",
     "machine_publishes",
@@ -196,6 +198,72 @@ def test_plain_it_is_dropped(plain: Aws) -> None:
     _publish_to_function(plain, "one", "two", "three")
     time.sleep(4)
     assert _ran(plain) < before + 3
+
+
+def _service(aws: Aws, rebalancing: str) -> dict[str, Any]:
+    """An ECS service without tasks, described."""
+    ecs = aws.client("ecs")
+    ecs.create_cluster(clusterName="gaps")
+    container = {"name": "worker", "image": "example.org/none:1", "essential": True}
+    ecs.register_task_definition(family="gaps", containerDefinitions=[container])
+    if not ecs.list_services(cluster="gaps")["serviceArns"]:
+        ecs.create_service(
+            cluster="gaps",
+            serviceName="gaps",
+            taskDefinition="gaps",
+            desiredCount=0,
+            availabilityZoneRebalancing=rebalancing,
+        )
+    found: dict[str, Any] = ecs.describe_services(cluster="gaps", services=["gaps"])["services"][0]
+    return found
+
+
+def test_a_service_says_whether_it_is_rebalanced(shimmed: Aws) -> None:
+    assert _service(shimmed, "ENABLED")["availabilityZoneRebalancing"] == "ENABLED"
+    shimmed.client("ecs").update_service(cluster="gaps", service="gaps", availabilityZoneRebalancing="DISABLED")
+    assert _service(shimmed, "DISABLED")["availabilityZoneRebalancing"] == "DISABLED"
+
+
+def test_plain_it_does_not(plain: Aws) -> None:
+    assert "availabilityZoneRebalancing" not in _service(plain, "ENABLED")
+
+
+OF_A_SERVICE = {
+    "ServiceNamespace": "ecs",
+    "ResourceId": "service/gaps/gaps",
+    "ScalableDimension": "ecs:service:DesiredCount",
+}
+
+
+def test_scaling_is_kept_as_it_was_put(shimmed: Aws) -> None:
+    scaling = shimmed.client("application-autoscaling")
+    with pytest.raises(ClientError, match="No scalable target"):
+        scaling.put_scaling_policy(**OF_A_SERVICE, PolicyName="work", PolicyType="StepScaling")
+    arn = scaling.register_scalable_target(**OF_A_SERVICE, MinCapacity=0, MaxCapacity=4, Tags={"team": "a"})
+    steps = {
+        "AdjustmentType": "ExactCapacity",
+        "StepAdjustments": [{"MetricIntervalLowerBound": 0.0, "ScalingAdjustment": 4}],
+    }
+    policy = {"PolicyType": "StepScaling", "StepScalingPolicyConfiguration": steps}
+    first = scaling.put_scaling_policy(**OF_A_SERVICE, PolicyName="work", **policy)
+    assert scaling.put_scaling_policy(**OF_A_SERVICE, PolicyName="work", **policy)["PolicyARN"] == first["PolicyARN"]
+    scaling.put_scaling_policy(**OF_A_SERVICE, PolicyName="idle", **policy)
+    (found,) = scaling.describe_scaling_policies(ServiceNamespace="ecs", PolicyNames=["work"])["ScalingPolicies"]
+    assert found["StepScalingPolicyConfiguration"] == steps
+    (target,) = scaling.describe_scalable_targets(ServiceNamespace="ecs", ResourceIds=["service/gaps/gaps"])[
+        "ScalableTargets"
+    ]
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (0, 4)
+    assert scaling.list_tags_for_resource(ResourceARN=arn["ScalableTargetARN"])["Tags"] == {"team": "a"}
+    scaling.delete_scaling_policy(**OF_A_SERVICE, PolicyName="idle")
+    scaling.deregister_scalable_target(**OF_A_SERVICE)  # and its policies with it
+    assert scaling.describe_scalable_targets(ServiceNamespace="ecs")["ScalableTargets"] == []
+    assert scaling.describe_scaling_policies(ServiceNamespace="ecs")["ScalingPolicies"] == []
+
+
+def test_plain_there_is_no_scaling(plain: Aws) -> None:
+    with pytest.raises(ClientError):
+        plain.client("application-autoscaling").describe_scalable_targets(ServiceNamespace="ecs")
 
 
 def _query(aws: Aws, form: dict[str, str]) -> str:
