@@ -50,12 +50,15 @@ variable "workloads" {
       subnet_ids           = list(string)
       security_group_ids   = list(string)
       assign_public_ip     = optional(bool, false)
+      user                 = optional(string, "10001:10001")
+      readonly_root        = optional(bool, true)
       spot                 = optional(bool, false)
       slots                = optional(number, 1)
       min_tasks            = optional(number, 0)
       max_tasks            = number
       job_seconds          = number
       max_latency_seconds  = optional(number, 900)
+      idle_minutes         = optional(number, 10)
       lease_seconds        = optional(number, 120)
       stop_timeout_seconds = optional(number, 120)
       environment          = optional(map(string), {})
