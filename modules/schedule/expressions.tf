@@ -32,4 +32,5 @@ locals {
 
   # Zone => the hours of the day that its clocks skip once a year. Written by tests/terraform/time_zones.py.
   time_zones = jsondecode(file("${path.module}/time-zones.json"))
+  zone_names = keys(local.time_zones)
 }

@@ -95,8 +95,8 @@ variable "schedules" {
   }
 
   validation {
-    condition     = alltrue([for s in values(var.schedules) : contains(keys(local.time_zones), s.timezone)])
-    error_message = join("\n", [for key, s in var.schedules : "Schedule \"${key}\": timezone is \"${s.timezone}\", which is no name of the IANA time zone database. Write it as \"Europe/Paris\", \"America/Argentina/Buenos_Aires\" or \"UTC\"; an offset or an abbreviation knows no summer time." if !contains(keys(local.time_zones), s.timezone)])
+    condition     = alltrue([for s in values(var.schedules) : contains(local.zone_names, s.timezone)])
+    error_message = join("\n", [for key, s in var.schedules : "Schedule \"${key}\": timezone is \"${s.timezone}\", which is no name of the IANA time zone database. Write it as \"Europe/Paris\", \"America/Argentina/Buenos_Aires\" or \"UTC\"; an offset or an abbreviation knows no summer time." if !contains(local.zone_names, s.timezone)])
   }
 
   validation {
