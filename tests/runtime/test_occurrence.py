@@ -155,7 +155,7 @@ def test_a_follow_up_job_is_no_occurrence() -> None:
 def test_a_runtime_of_the_version_before_overlooks_the_occurrence() -> None:
     fields = {name: (f.annotation, f) for name, f in Envelope.model_fields.items() if name != "occurrence"}
     before = create_model("Before", __config__=ConfigDict(extra="ignore"), **fields)  # type: ignore[call-overload]
-    read = before.model_validate_json(wire("scheduled.json"))
+    read: Any = before.model_validate_json(wire("scheduled.json"))
     assert (read.id, read.job, read.payload) == (
         "shop:nightly:2027-01-05T03:00:00Z",
         "report.build",
