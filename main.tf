@@ -211,3 +211,19 @@ module "direct_consumer" {
   kms_key              = var.kms_key
   tags                 = var.tags
 }
+
+module "schedule" {
+  source = "./modules/schedule"
+  count  = length(var.schedules) == 0 ? 0 : 1
+
+  name = var.name
+  # Straight to the workload's queue, past the topic and its filter; a workload without a queue is reached through the topic.
+  schedules = {
+    for key, schedule in var.schedules : key => merge(schedule, {
+      queue     = contains(keys(module.queue), schedule.workload) ? module.queue[schedule.workload].queue : null
+      topic_arn = contains(keys(module.queue), schedule.workload) ? null : module.topic.topic.arn
+    })
+  }
+  kms_key = var.kms_key
+  tags    = var.tags
+}

@@ -301,3 +301,44 @@ variable "tags" {
   default     = {}
   nullable    = false
 }
+
+variable "schedules" {
+  description = "Jobs that are sent at certain times, by EventBridge Scheduler. The key is the schedule's name. An occurrence that is delivered twice runs once (with `job_state`), and each occurrence runs."
+  type = map(object({
+    workload     = string
+    job          = string
+    version      = optional(number, 1)
+    payload_json = optional(string, "{}")
+
+    expression              = string
+    timezone                = optional(string, "UTC")
+    flexible_window_minutes = optional(number)
+    start                   = optional(string)
+    end                     = optional(string)
+    enabled                 = optional(bool, true)
+
+    retry = optional(object({
+      max_attempts    = optional(number, 185)
+      max_age_seconds = optional(number, 86400)
+    }), {})
+    message_group_id = optional(string)
+    heartbeat = optional(object({
+      period_seconds = number
+      actions        = optional(list(string), [])
+    }))
+  }))
+  default  = {}
+  nullable = false
+
+  # Everything about one schedule is checked by modules/schedule.
+  validation {
+    condition     = alltrue([for s in values(var.schedules) : contains(keys(var.workloads), s.workload)])
+    error_message = join("\n", [for key, s in var.schedules : "Schedule \"${key}\": the stack has no workload \"${s.workload}\", it has ${join(", ", [for name in keys(var.workloads) : "\"${name}\""])}. Correct the schedule's workload, or add it to workloads." if !contains(keys(var.workloads), s.workload)])
+  }
+
+  # Queue, role and group of the schedules.
+  validation {
+    condition     = length(var.schedules) == 0 || alltrue([for key, w in var.workloads : coalesce(w.name, "${var.name}-${key}") != "${var.name}-schedules"])
+    error_message = "A workload is called ${var.name}-schedules, which is the name of the stack's schedules. Rename its key, or give it a `name` of its own."
+  }
+}
