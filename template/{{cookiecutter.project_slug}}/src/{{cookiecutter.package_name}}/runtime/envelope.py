@@ -62,6 +62,10 @@ class Envelope(BaseModel):
     enqueued_at: Annotated[AwareDatetime | None, Field(description="When the producer published it.")] = None
     expires_at: Annotated[AwareDatetime | None, Field(description="Deadline: not started after it.")] = None
     not_before: Annotated[AwareDatetime | None, Field(description="Not started before it.")] = None
+    due_at: Annotated[
+        AwareDatetime | None,
+        Field(description="When a delayed job was meant to start: latency counts from it. Nothing waits for it."),
+    ] = None
     attempts_before: Annotated[int, Field(ge=0, description="Attempts used up before this message was sent.")] = 0
     generation: Annotated[int, Field(ge=0, description="How often the job was redriven.")] = 0
     claim: Annotated[
