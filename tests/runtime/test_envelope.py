@@ -105,7 +105,9 @@ def test_a_golden_message_is_read(name: str) -> None:
     assert decode(wire(name)) == GOLDEN[name]
 
 
-@pytest.mark.parametrize("name", ["all_fields.json", "raw.json", "keyed.json", "claim.json", "context.json", "delayed.json"])
+@pytest.mark.parametrize(
+    "name", ["all_fields.json", "raw.json", "keyed.json", "claim.json", "context.json", "delayed.json"]
+)
 def test_a_golden_message_is_written_byte_for_byte(name: str) -> None:
     assert encode(GOLDEN[name]) == wire(name)
 
