@@ -10,6 +10,8 @@ output "workloads" {
       log_group_name       = module.consumer[key].log_group_name
       event_source_mapping = module.consumer[key].event_source_mapping
       delay_machine        = var.workloads[key].delay ? module.delay[key].state_machine : null
+      alarms               = var.workloads[key].alarms.enabled ? module.alarms[key].alarms : {}
+      composite_alarm      = var.workloads[key].alarms.enabled ? module.alarms[key].composite_alarm : null
     }
   }
 }
@@ -69,6 +71,19 @@ output "publisher" {
       )
     })
   }
+}
+
+output "stack_alarms" {
+  description = "The alarms of the topics, by `<topic>-<kind>`, and the composite alarm that pages for them."
+  value = {
+    alarms          = module.stack_alarms.alarms
+    composite_alarm = module.stack_alarms.composite_alarm
+  }
+}
+
+output "dashboard" {
+  description = "Name of the dashboard, or null."
+  value       = one(module.dashboard[*].name)
 }
 
 output "topic_arn" {

@@ -56,6 +56,14 @@ variable "workloads" {
       batch_size                 = optional(number, 10)
       batch_window_seconds       = optional(number, 0)
     }), {})
+    alarms = optional(object({
+      enabled                = optional(bool, true)
+      max_age_seconds        = optional(number, 900)
+      max_depth              = optional(number)
+      max_end_to_end_seconds = optional(number)
+      error_rate_percent     = optional(number, 5)
+      max_discarded          = optional(number, 0)
+    }), {})
   }))
   nullable = false
 
@@ -203,6 +211,51 @@ variable "publishers" {
     condition     = alltrue([for id in var.publishers.account_ids : can(regex("^[0-9]{12}$", id))])
     error_message = "publishers.account_ids holds ${join(", ", [for id in var.publishers.account_ids : "\"${id}\"" if !can(regex("^[0-9]{12}$", id))])}: an account id has 12 digits. \"*\" is not offered, it would let anybody publish."
   }
+}
+
+variable "alarm_actions" {
+  description = "Where alarms go, by severity: ARNs, usually of SNS topics. `page` is for what loses work or breaks a promise while nobody looks, `ticket` for what can wait until morning; a severity without any goes to the other one."
+  type = object({
+    page   = optional(list(string), [])
+    ticket = optional(list(string), [])
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = var.allow_silent_alarms || length(var.alarm_actions.page) + length(var.alarm_actions.ticket) > 0
+    error_message = "Stack ${var.name}: alarm_actions names nobody, so dead letters and jobs that wait too long would be seen by nobody. Write alarm_actions = { page = [aws_sns_topic.alarms.arn] } with a topic that somebody is subscribed to; for a stack to try out or to test, allow_silent_alarms = true."
+  }
+
+  # CloudWatch's own limit for one state.
+  validation {
+    condition     = length(var.alarm_actions.page) <= 5 && length(var.alarm_actions.ticket) <= 5
+    error_message = "Stack ${var.name}: alarm_actions has ${length(var.alarm_actions.page)} for page and ${length(var.alarm_actions.ticket)} for ticket, CloudWatch takes 5 per alarm and state. Subscribe several places to one SNS topic instead."
+  }
+}
+
+variable "allow_silent_alarms" {
+  description = "Whether the stack may have alarms that notify nobody: for trying out and for tests. They still show on the dashboard."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
+variable "alarm_suppressor" {
+  description = "An alarm (name or ARN) during which nobody is paged by a composite alarm, such as one that is set while a deployment runs, or null. Pages stay off for `extension_seconds` after it."
+  type = object({
+    alarm             = string
+    wait_seconds      = optional(number, 60)
+    extension_seconds = optional(number, 60)
+  })
+  default = null
+}
+
+variable "dashboard" {
+  description = "Whether the stack has a dashboard. CloudWatch bills 3 USD a month for each beyond the account's first three."
+  type        = bool
+  default     = true
+  nullable    = false
 }
 
 variable "metrics_namespace" {
