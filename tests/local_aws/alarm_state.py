@@ -84,8 +84,8 @@ def calculate(expression: str, known: Mapping[str, Value]) -> Value:
 
 def _node(node: ast.expr, known: Mapping[str, Value]) -> Value:
     match node:
-        case ast.Constant(value=int() | float()):
-            return float(node.value)
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
         case ast.Name():
             return known[node.id]
         case ast.BinOp():

@@ -268,7 +268,7 @@ def watched(values: dict[str, Any]) -> Expected:
 CASES = [(module, key) for module, expected in EXPECTED.items() for key in expected]
 
 
-@pytest.mark.parametrize(("module", "key"), CASES, ids="-".join)
+@pytest.mark.parametrize(("module", "key"), CASES, ids=map("-".join, CASES))
 def test_an_alarm_watches_what_it_says(runs: dict[str, Run], module: str, key: str) -> None:
     assert watched(alarms(runs["every_alarm_there_is"])[module, key]) == EXPECTED[module][key]
 
