@@ -66,7 +66,7 @@ locals {
     }
     function-recursion = {
       severity = "page"
-      says     = "Lambda stopped a chain of jobs that publish their next step, and dropped it to the dead-letter queue."
+      says     = "Lambda stopped a chain of jobs that publish their next step: the last one was not run."
       remedy   = "Find the job that enqueues itself; if it is meant to, set `recursive_loop = \"Allow\"`."
     }
     event-age = {
@@ -92,7 +92,7 @@ locals {
     jobs-crashed = {
       severity = "ticket"
       says     = "Runs ended without a word: the process was killed in mid-job."
-      remedy   = "Look in the log for memory that ran out, a timeout or a native crash; the job of the next line with `crashed` is the suspect."
+      remedy   = "Look in the log for lines with `crashed_before`: their jobs are the suspects; memory that ran out, a timeout and native code are the usual causes."
     }
     jobs-stalled = {
       severity = "ticket"

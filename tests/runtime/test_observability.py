@@ -241,6 +241,15 @@ def test_what_a_reason_adds(outcome: Outcome, counters: set[str]) -> None:
     assert names == counters
 
 
+def test_a_job_whose_run_before_ended_without_a_word_is_named() -> None:
+    written = Written()
+    written.observer.job(report(crashed=True))
+    written.observer.job(report())
+    written.observer.finish()
+    assert [line.get("crashed_before") for line in written.lines[:2]] == [True, None]
+    assert written.lines[-1]["JobCrashed"] == 1
+
+
 def test_a_trace_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_X_AMZN_TRACE_ID", "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1")
     written = Written()

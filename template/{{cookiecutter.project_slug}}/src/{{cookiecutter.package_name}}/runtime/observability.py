@@ -125,6 +125,7 @@ class Observer:
             line["attempt"] = report.attempt
         if report.crashed:  # an earlier run never told how it ended
             count["JobCrashed"] = count.get("JobCrashed", 0) + 1
+            line["crashed_before"] = True
         if outcome.reason:
             line["reason"] = outcome.reason
         if outcome.delay is not None:
