@@ -196,12 +196,22 @@ class App:
 
     @cached_property
     def _consumer(self) -> "tuple[Engine, Settlement, Observer]":
-        from .settlement import Settlement
+        observer = self.observer()
+        return self.engine(self._instruments), self.settlement(observer), observer
 
+    def observer(self) -> Observer:
+        """For a consumer: writes the lines and metrics of its workload.
+
+        Raises:
+            ConfigurationError: the environment is not that of a consumer.
+        """
         config = self.config
         config.require(JOBS_QUEUE_URL=config.queue_url, JOBS_DLQ_URL=config.dlq_url)
-        observer = Observer(config.service, config.workload, config.namespace)
-        engine = Engine(
+        return Observer(config.service, config.workload, config.namespace)
+
+    def engine(self, instruments: Instruments) -> Engine:
+        """For a consumer: the engine on this app's ledger. Threads may share it."""
+        return Engine(
             self.registry,
             prepare=lambda *args, **options: self.publisher.prepare(*args, **options),
             publish=lambda message: self.publisher.publish(message),
@@ -209,13 +219,18 @@ class App:
             ledger=self.ledger,
             claims=self.claims,
             breakers=lambda: self.breakers,
-            instruments=self._instruments,
-            longest_wait=MAX_RETRY_WAIT if config.delay_machine_arn else MAX_WAIT,
+            instruments=instruments,
+            longest_wait=MAX_RETRY_WAIT if self.config.delay_machine_arn else MAX_WAIT,
             now=lambda: self.now(),
         )
-        settlement = Settlement(
+
+    def settlement(self, observer: Observer) -> "Settlement":
+        """For a consumer: settles the messages of one receive after the other. Not for several threads."""
+        from .settlement import Settlement
+
+        return Settlement(
             lambda: self.client("sqs"),
-            config,
+            self.config,
             observer,
             code_version=self.registry.code_version,
             parks=self.ledger.keeps_parked,
@@ -223,7 +238,6 @@ class App:
             claims=self.claims,
             now=lambda: self.now(),
         )
-        return engine, settlement, observer
 
     @cached_property
     def config(self) -> Config:
