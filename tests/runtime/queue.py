@@ -133,10 +133,11 @@ class Queue:
 class Place:
     """Everything around a worker: the queue, the table, what was written."""
 
-    def __init__(self, *jobs: JobClass, fifo: bool = False, ledger: bool = True) -> None:
+    def __init__(self, *jobs: JobClass, fifo: bool = False, ledger: bool = True, app: App | None = None) -> None:
         self.queue, self.table, self.written = Queue(fifo), MemoryTable(), list[bytes]()
-        self.app: App = app_of(self.queue, *jobs, config=stack(queue_url=QUEUE_URL))  # type: ignore[arg-type]
-        self.app.now = utc_now
+        self.app: App = app or app_of(self.queue, *jobs, config=stack(queue_url=QUEUE_URL))  # type: ignore[arg-type]
+        self.app.client, self.app.now = self.queue, utc_now
+        vars(self.app)["config"] = stack(queue_url=QUEUE_URL)
         if ledger:
             vars(self.app)["ledger"] = JobLedger("shop", self.table, utc_now)
         vars(self.app)["observer"] = lambda: Observer("shop", "email", write=self.written.append)

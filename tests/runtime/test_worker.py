@@ -220,12 +220,11 @@ def test_an_async_job_that_waits_is_told() -> None:
 
 
 def test_a_job_that_hangs_is_let_go_and_its_late_end_does_not_count() -> None:
-    come_back, returned = threading.Event(), threading.Event()
+    come_back = threading.Event()
 
     def act(args: Work, ctx: JobContext) -> None:
         if ctx.attempt == 1:
             come_back.wait()  # in C: nothing can interrupt it
-            returned.set()
 
     place = Place(job_of(act))
     (message,) = place.queue.put(body("a"))
@@ -241,7 +240,6 @@ def test_a_job_that_hangs_is_let_go_and_its_late_end_does_not_count() -> None:
         (item,) = place.table.items.values()
         assert (item["state"], item["starts"], item["ends"]) == ("DONE", 2, 1)
         come_back.set()
-        returned.wait(5)
         until(lambda: place.said("late end of a job that was let go"))
         assert (item["state"], place.queue.deleted) == ("DONE", [message])
         assert [outcome for outcome, _ in place.outcomes()] == ["succeeded"]
@@ -479,18 +477,16 @@ def test_the_liveness_file_is_touched_while_all_slots_are_busy(tmp_path: Path) -
     [
         ConnectionRefusedError(),
         ClientError({"Error": {"Code": "ThrottlingException"}}, "ReceiveMessage"),
-        ClientError({"Error": {"Code": "AWS.SimpleQueueService.NonExistentQueue"}}, "ReceiveMessage"),
-        ValueError("something else"),
     ],
-    ids=repr,
+    ids=["connection", "throttled"],
 )
 def test_an_outage_is_waited_out_without_spinning(fault: Exception, tmp_path: Path) -> None:
     place = Place(job_of(nothing))
     place.queue.fault = fault
     file = tmp_path / "alive"
     with place.working(exit_when_idle=seconds(1), liveness=file) as working:
-        time.sleep(2)
-        assert len(place.queue.asked) <= 5
+        time.sleep(1.5)
+        assert len(place.queue.asked) <= 4
         assert working.code is None  # not idle: nobody knows
         assert time.time() - file.stat().st_mtime < 1.5
         place.queue.fault = None
@@ -523,12 +519,11 @@ def test_a_dependency_that_is_down_stops_the_polling() -> None:
     place = Place(job_of(raising(ConnectionError()), dependencies=("smtp",), retry=fixed(seconds(0), max_attempts=50)))
     place.queue.put(*(body(str(n)) for n in range(60)))
     with place.working(slots=4, lease=seconds(30)):
-        until(lambda: any(reason.startswith("circuit_open") for _, reason in place.outcomes()))
+        until(lambda: place.app.breakers.of("smtp").is_open())
         time.sleep(0.3)
         asked = len(place.queue.asked)
         time.sleep(1.5)
         assert len(place.queue.asked) - asked <= 1
-        assert place.app.breakers.of("smtp").is_open()
         assert any(message.receives == 0 for message in place.queue.messages.values())
 
 
@@ -599,17 +594,13 @@ def test_the_tail_is_kept_as_long_as_its_head_makes_progress() -> None:
 
 
 def test_a_tail_that_has_waited_too_long_is_left_alone() -> None:
-    place = Place(job_of(lambda args, ctx: time.sleep(1.3), ledger=False, stall_after=seconds(5)), fifo=True)
-    place.queue.put(body("0"), body("1"), group="g")
+    def act(args: Work, ctx: JobContext) -> None:
+        if args.label == "0":
+            place.queue.messages[ids[1]].visible_at = 0.0  # the queue does not hide it any longer
+            time.sleep(0.5)
 
-    # The head works for longer than the message behind it is hidden.
-    def sleeps(args: Work, ctx: JobContext) -> None:
-        time.sleep(0.95)
-
-    place = Place(job_of(sleeps), fifo=True)
+    place = Place(job_of(act), fifo=True)
     ids = place.queue.put(body("0"), body("1"), group="g")
-    with place.working(slots=2, lease=seconds(1.05)):
-        until(lambda: ids[0] in place.queue.deleted)
-        place.queue.messages[ids[1]].visible_at = 0.0
+    with place.working(slots=2, lease=seconds(2)):
         until(lambda: not place.queue.messages)
-    assert Counter(place.outcomes())[("succeeded", "")] == 2
+    assert place.outcomes() == [("succeeded", ""), ("lost", "waited_too_long"), ("succeeded", "")]

@@ -181,7 +181,8 @@ class Worker:
             self._heartbeat.stop()
             self._observer.finish()
             restore()
-        self._observer.event("INFO", "worker ended", reason=self._stop_reason, abandoned=self.abandoned)
+        reason = self._stop_reason or "a job hangs"
+        self._observer.event("INFO", "worker ended", reason=reason, abandoned=self.abandoned)
         return EXIT_ABANDONED if self.abandoned else 0
 
     def stop(self, reason: str = "asked to") -> None:
@@ -364,6 +365,7 @@ class Worker:
         finally:
             with self._changed:
                 slot.held = slot.batch = None
+                self._idle.reset()
                 if not batch.abandoned:
                     self._busy.remove(slot)
                     self._free.append(slot)
