@@ -197,19 +197,21 @@ def test_a_job_that_does_not_end_within_the_grace_is_given_back(site: Site) -> N
     record = site.record("longer")
     assert (record["state"], record["reason"], record["starts"]) == ("RETRY", "shutdown", 0)
     second = site.start()
+    wait_for(lambda: site.output(second), timeout=20, what="the second worker works", pause=0.02)
+    ready_at = time.time()
     taken = site.wait_for("start", "longer", 2)
-    passed = taken["at"] - told_at - took
-    print(f"gave back and ended {took:.1f} s after SIGTERM (of 8); taken over {passed:.1f} s later")
+    passed = taken["at"] - ready_at
+    print(f"gave back and ended {took:.1f} s after SIGTERM (of 8); the next worker had it after {passed:.1f} s")
     assert taken["pid"] == second.pid != begun["pid"]
     assert taken["attempt"] == 1
-    assert passed < SLACK_SECONDS  # not after a lease
+    assert passed < 1.5  # not after a lease
     site.wait_for("end", "longer")
     site.wait_until_empty()
     assert site.effects("longer") == 1
 
 
 def test_an_isolated_job_keeps_its_record_and_survives_a_crash(site: Site) -> None:
-    worker = site.start()
+    worker = site.start(JOBS_STOP_TIMEOUT_SECONDS="12")  # so short polls, and a fast end
     site.send("apart", "working.process", seconds=5)
     site.send("crashing", "working.process", crash_first=True)
     site.wait_for("end", "crashing", timeout=60)
@@ -236,5 +238,9 @@ def test_the_health_check_and_an_idle_end(site: Site) -> None:
     assert site.start("--check").wait(timeout=20) == 0
     assert working.wait(timeout=20) == 0
     ended = site.output(working)
-    assert [line["message"] for line in ended if "message" in line] == ["worker started", "job succeeded", "worker ended"]
+    assert [line["message"] for line in ended if "message" in line] == [
+        "worker started",
+        "job succeeded",
+        "worker ended",
+    ]
     assert site.effects("one") == 1

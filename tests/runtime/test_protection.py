@@ -24,7 +24,7 @@ class Agent:
         agent = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_PUT(self) -> None:  # noqa: N802
+            def do_PUT(self) -> None:
                 content = self.rfile.read(int(self.headers["Content-Length"]))
                 agent.asked.append((self.path, self.headers["Content-Type"], json.loads(content)))
                 status, answer = agent.answer

@@ -15,7 +15,7 @@ from runtime.ledger import LostClaimError
 from runtime.outcome import Defer
 from runtime.worker import EXIT_ABANDONED
 
-from .helpers import Work, body, job_of, note_of, nothing, raising, seconds
+from .helpers import Work, body, job_of, lines_of, note_of, nothing, raising, seconds
 from .queue import Place, until
 
 # Lower than a job may declare: a test does not wait for half a minute.
@@ -96,7 +96,17 @@ def test_jobs_of_one_slot_share_a_loop_and_slots_have_one_each() -> None:
 # What is no job.
 
 
-HOSTILE = ["", "no JSON", "[]", "null", "\ud83d" * 3, '{"id": 1}', body("x", job="unknown"), body(payload=[1]), "{" * 2000]
+HOSTILE = [
+    "",
+    "no JSON",
+    "[]",
+    "null",
+    "\ud83d" * 3,
+    '{"id": 1}',
+    body("x", job="unknown"),
+    body(payload=[1]),
+    "{" * 2000,
+]
 
 
 def test_a_hostile_body_harms_no_neighbour() -> None:
@@ -110,7 +120,9 @@ def test_a_hostile_body_harms_no_neighbour() -> None:
     assert not place.said("runtime error")
 
 
-@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), MemoryError(), RecursionError(), GeneratorExit()])
+@pytest.mark.parametrize(
+    "error", [SystemExit(1), KeyboardInterrupt(), MemoryError(), RecursionError(), GeneratorExit()]
+)
 def test_an_unusual_end_of_a_job_costs_no_slot(error: BaseException) -> None:
     place = Place(job_of(raising(error), retry=SOON, name="bad"), job_of(nothing, name="good"))
     place.queue.put(body("a", job="bad"))
@@ -305,6 +317,56 @@ def test_without_a_ledger_the_message_is_kept() -> None:
     with place.working(slots=2, lease=seconds(1)):
         until(lambda: not place.queue.messages)
     assert place.outcomes() == [("succeeded", "")]
+
+
+def test_progress_after_the_commit_is_harmless() -> None:
+    def act(args: Work, ctx: JobContext) -> None:
+        ctx.commit()
+        ctx.progress(1, 1)
+        time.sleep(0.7)  # the heartbeat comes by
+
+    place = Place(job_of(act))
+    (message,) = place.queue.put(body("a"))
+    with place.working(slots=2, lease=seconds(1)):
+        until(lambda: place.queue.deleted == [message])
+    assert place.outcomes() == [("succeeded", "")]
+    assert place.queue.hidden == [(message, 1)]
+
+
+def test_the_lease_in_the_ledger_ends_just_before_the_message_is_seen_again() -> None:
+    leases: list[float] = []
+
+    def act(args: Work, ctx: JobContext) -> None:
+        (item,) = place.table.items.values()
+        (message,) = place.queue.messages.values()
+        leases.append(message.visible_at - time.monotonic() - (item["lease"] / 1000 - time.time()))
+
+    place = Place(job_of(act))
+    place.queue.put(body("a"))
+    with place.working(lease=seconds(30)):
+        until(lambda: not place.queue.messages)
+    assert 0.5 < leases[0] < 1.5
+
+
+def test_what_jobs_of_several_slots_log_and_measure_is_not_mixed(capsys: pytest.CaptureFixture[str]) -> None:
+    together = threading.Barrier(2, timeout=10)
+
+    def act(args: Work, ctx: JobContext) -> None:
+        together.wait()
+        ctx.logger.info("first of %s", args.label)
+        ctx.metrics.add_metric("Lines", "Count", int(args.label))
+        together.wait()
+        ctx.logger.info("second of %s", args.label)
+
+    place = Place(job_of(act))
+    place.queue.put(body("1"), body("2"), body("3"), body("4"))
+    with place.working(slots=2, lease=seconds(30)):
+        until(lambda: not place.queue.messages, timeout=20)
+    lines = lines_of(capsys.readouterr().out)
+    logged = [(line["message"][-1], line["job_id"]) for line in lines if "message" in line]
+    assert len(logged) == 8
+    assert all(job_id == f"job-{label}" for label, job_id in logged)
+    assert sorted(line["Lines"] for line in lines if "_aws" in line) == [[1], [2], [3], [4]]
 
 
 # Limits of a run, which signals cannot keep in a thread.

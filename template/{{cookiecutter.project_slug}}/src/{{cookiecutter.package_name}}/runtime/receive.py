@@ -109,4 +109,5 @@ def delivery(message: Mapping[str, Any], max_receive_count: int, source: str) ->
         },
         source=source,
         handle=message["ReceiptHandle"],
+        held_since=time.monotonic(),
     )

@@ -16,6 +16,10 @@ How it ends:
 - a job hangs and its thread cannot be ended: nothing more is received, the other jobs are finished, and the exit code
   is ``EXIT_ABANDONED``, so that whoever started the process replaces it together with the thread that hangs in it.
 
+Metrics go to stdout once a minute, as EMF. CloudWatch Logs finds them in any log group, however they came there: the
+``awslogs`` driver of ECS needs no agent and no format option for it (CloudWatch user guide, "PutLogEvents API": the
+header ``x-amzn-logs-format`` is optional).
+
 Without a ledger only the message is kept, by its visibility: a job that is let go, or whose worker died, runs twice if
 its first run comes to an end after all, and what is given back counts as an attempt.
 """
