@@ -31,6 +31,9 @@ class Stored:
     handle: str = ""
 
 
+POLL_SHARE = 0.2  # of the seconds that a poll may wait: a worker that is told to stop waits for its poll
+
+
 class Queue:
     """SQS as the worker sees it: one queue, and a list of dead letters. Visibility and FIFO groups hold."""
 
@@ -58,7 +61,7 @@ class Queue:
         self.asked.append(request["MaxNumberOfMessages"])
         if self.fault is not None:
             raise self.fault
-        end = time.monotonic() + request["WaitTimeSeconds"]
+        end = time.monotonic() + request["WaitTimeSeconds"] * POLL_SHARE
         while True:
             found = self._take(request["MaxNumberOfMessages"], request["VisibilityTimeout"])
             if found or time.monotonic() >= end:
@@ -68,7 +71,7 @@ class Queue:
 
     def _take(self, number: int, visibility: int) -> list[dict[str, Any]]:
         with self._lock:
-            now, found = time.monotonic(), []
+            now, found = time.monotonic(), list[dict[str, Any]]()
             blocked = {m.group for m in self.messages.values() if m.visible_at > now} if self.fifo else set()
             for message in list(self.messages.values()):
                 if len(found) < number and message.visible_at <= now and message.group not in blocked:
