@@ -73,10 +73,11 @@ class Site:
         text = (self.folder / f"worker-{self.workers.index(worker)}.log").read_text()
         return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
-    def send(self, label: str, job: str = "working.thread", **payload: Any) -> None:
+    def send(self, label: str, job: str = "working.thread", group: str = "", **payload: Any) -> None:
+        ordered = {"MessageGroupId": group, "MessageDeduplicationId": label} if group else {}
         content = {"label": label, "journal": str(self.journal), "table": self.table, **payload}
         text = json.dumps({"id": label, "job": job, "payload": content})
-        self.aws.client("sqs").send_message(QueueUrl=self.queue, MessageBody=text)
+        self.aws.client("sqs").send_message(QueueUrl=self.queue, MessageBody=text, **ordered)
 
     def did(self, what: str, label: str) -> list[dict[str, Any]]:
         text = self.journal.read_text() if self.journal.exists() else ""
@@ -208,6 +209,29 @@ def test_a_job_that_does_not_end_within_the_grace_is_given_back(site: Site) -> N
     site.wait_for("end", "longer")
     site.wait_until_empty()
     assert site.effects("longer") == 1
+
+
+def test_a_group_of_a_fifo_queue_keeps_its_order(site: Site) -> None:
+    sqs = site.aws.client("sqs")
+    plain, site.queue = (
+        site.queue,
+        sqs.create_queue(QueueName=f"{site.table}.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"],
+    )
+    try:
+        for label in ("1", "2", "3"):
+            site.send(label, group="g", fail_first=label == "1")
+        worker = site.start("--exit-when-idle", "3", JOBS_SLOTS="4")
+        site.wait_for("end", "3")
+        assert worker.wait(timeout=30) == 0
+        entries = [json.loads(line) for line in site.journal.read_text().splitlines()]
+        assert [(entry["label"], entry["what"]) for entry in entries] == [
+            ("1", "start"),
+            *((label, what) for label in "123" for what in ("start", "end")),
+        ]
+        assert site.is_empty()
+    finally:
+        sqs.delete_queue(QueueUrl=site.queue)
+        site.queue = plain
 
 
 def test_an_isolated_job_keeps_its_record_and_survives_a_crash(site: Site) -> None:

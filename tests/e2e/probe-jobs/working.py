@@ -19,6 +19,7 @@ class Labour(BaseModel):
     seconds: float = 0.0
     hang_first: bool = False  # the first run stands still and never comes back
     crash_first: bool = False
+    fail_first: bool = False
 
 
 class Working(Job[Labour, None]):
@@ -31,6 +32,8 @@ class Working(Job[Labour, None]):
         note(args, ctx, "start")
         if args.hang_first and not seen_before(args):
             time.sleep(3600)
+        if args.fail_first and ctx.attempt == 1:
+            raise OSError
         end = time.time() + args.seconds
         while (left := end - time.time()) > 0:
             ctx.progress(round((args.seconds - left) * 10), round(args.seconds * 10))

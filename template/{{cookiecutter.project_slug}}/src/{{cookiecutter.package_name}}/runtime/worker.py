@@ -231,8 +231,10 @@ class Worker:
                 flush_at = now + METRICS_SECONDS
             runs = [now - held.started_at for held in self._in_hand() if held.run is not None]
             self._protection.update(max(runs, default=0.0))
-            if not poll.is_alive() and not self._busy:
-                return
+            if not poll.is_alive():
+                if not self._busy:
+                    return
+                self._touch()  # jobs that still run may take hours, and are no reason to kill the container
             if self._stop_at is not None:
                 grace = self._settings.stop_timeout.total_seconds() - GIVE_BACK_SECONDS
                 if now - self._stop_at >= max(0.0, grace):
