@@ -133,7 +133,7 @@ def site(aws: Aws, consumer: Project, tmp_path: Path) -> Iterator[Site]:
 
 def test_another_worker_takes_over_from_one_that_was_killed(site: Site) -> None:
     workers = [site.start(), site.start()]
-    site.send("killed", seconds=6)
+    site.send("killed", seconds=4)
     victim = site.wait_for("start", "killed")["pid"]
     time.sleep(2.5)  # in mid-job, after a renewal
     killed_at = time.time()

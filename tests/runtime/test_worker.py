@@ -483,6 +483,25 @@ def test_a_job_that_does_not_end_in_time_is_given_back_and_no_attempt() -> None:
         go_on.set()
 
 
+def test_a_job_that_ends_in_the_last_moment_is_settled_by_its_slot() -> None:
+    place = Place(job_of(nothing))
+    original, begun = place.queue.delete_message, threading.Event()
+
+    def delete(**request: Any) -> dict[str, Any]:
+        begun.set()
+        time.sleep(0.8)  # the time is up meanwhile
+        return original(**request)
+
+    vars(place.queue)["delete_message"] = delete
+    (message,) = place.queue.put(body("a"))
+    with place.working(lease=seconds(20), stop_timeout=seconds(5)) as working:
+        assert begun.wait(10)
+        assert working.end() == 0
+    assert place.queue.deleted == [message]
+    assert place.outcomes() == [("succeeded", "")]
+    assert place.queue.hidden == []
+
+
 def test_what_a_poll_still_brings_is_put_back_at_once() -> None:
     place = Place(job_of(nothing))
     worker = place.worker()
@@ -533,6 +552,15 @@ def test_the_liveness_file_is_touched_while_all_slots_are_busy(tmp_path: Path) -
 
 
 # AWS.
+
+
+def test_a_poll_beside_a_running_job_does_not_put_the_idle_end_off() -> None:
+    place = Place(job_of(lambda args, ctx: time.sleep(0.3)))
+    place.queue.put(body("a"))
+    started = time.monotonic()
+    with place.working(slots=2, lease=seconds(30), poll_seconds=20, exit_when_idle=seconds(1)) as working:
+        assert working.join() == 0
+    assert time.monotonic() - started < 3  # of the 4 s that the tests' queue makes of a whole poll
 
 
 @pytest.mark.parametrize(

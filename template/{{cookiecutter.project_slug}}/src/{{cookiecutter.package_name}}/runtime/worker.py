@@ -291,8 +291,9 @@ class Worker:
             time.sleep(min(pause, LIVENESS_SECONDS))
             return
         wait = self._settings.poll_seconds
-        if self._settings.exit_when_idle is not None and not self._busy:
-            left = self._settings.exit_when_idle.total_seconds() - self._idle.seconds
+        if self._settings.exit_when_idle is not None:
+            left = self._settings.exit_when_idle.total_seconds()
+            left -= 0.0 if self._busy else self._idle.seconds
             if left <= 0:
                 self.stop("idle")
                 return
