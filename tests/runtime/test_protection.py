@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
@@ -12,7 +13,8 @@ from runtime import protection
 from runtime.observability import Observer
 from runtime.protection import EXPIRES_MINUTES, LONG_RUN_SECONDS, RENEW_SECONDS, TRY_AGAIN_SECONDS, Protection
 
-from .helpers import lines_of
+from .helpers import body, job_of, lines_of, seconds
+from .queue import Place, until
 
 
 class Agent:
@@ -113,6 +115,19 @@ def test_a_refusal_is_a_warning_and_is_tried_again(
     protects.update(LONG_RUN_SECONDS + 1)
     protects.update(0.0)
     assert agent.wanted == [True, True, False]
+
+
+def test_a_worker_asks_while_a_long_job_runs(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECS_AGENT_URI", agent.address)
+    monkeypatch.setattr(protection, "LONG_RUN_SECONDS", 0.3)
+    place = Place(job_of(lambda args, ctx: time.sleep(0.01 if args.label == "short" else 1.0)))
+    place.queue.put(body("short"))
+    with place.working(lease=seconds(20)):
+        until(place.outcomes)
+        assert agent.asked == []
+        place.queue.put(body("long"))
+        until(lambda: agent.wanted == [True, False])
+    assert len(place.outcomes()) == 2
 
 
 def test_no_agent_answers() -> None:
