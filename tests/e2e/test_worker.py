@@ -84,6 +84,12 @@ class Site:
         entries = [json.loads(line) for line in text.splitlines()]
         return [entry for entry in entries if (entry["what"], entry["label"]) == (what, label)]
 
+    def wait_for_starts(self, number: int) -> None:
+        def begun() -> bool:
+            return self.journal.exists() and self.journal.read_text().count('"start"') >= number
+
+        wait_for(begun, timeout=40, what=f"{number} runs begin", pause=0.02)
+
     def wait_for(self, what: str, label: str, number: int = 1, timeout: float = 30.0) -> dict[str, Any]:
         wait_for(lambda: len(self.did(what, label)) >= number, timeout=timeout, what=f"{label}: {what}", pause=0.05)
         return self.did(what, label)[number - 1]
@@ -147,6 +153,24 @@ def test_another_worker_takes_over_from_one_that_was_killed(site: Site) -> None:
     site.wait_until_empty()
     assert site.effects("killed") == 1
     assert (site.record("killed")["state"], site.record("killed")["starts"]) == ("DONE", 2)
+
+
+def test_whatever_is_killed_no_job_is_lost_and_no_effect_doubled(site: Site) -> None:
+    labels = [f"{number}" for number in range(80)]
+    for label in labels:
+        site.send(label, seconds=0.3)
+    workers = [site.start(JOBS_SLOTS="4"), site.start(JOBS_SLOTS="4")]
+    for round_number in range(4):
+        site.wait_for_starts(10 * (round_number + 1))
+        workers[round_number % 2].kill()
+        workers[round_number % 2] = site.start(JOBS_SLOTS="4")
+    site.wait_until_empty()
+    records = [site.record(label) for label in labels]
+    crashes = sum(int(record["starts"]) - int(record["ends"]) for record in records)
+    print(f"{len(labels)} jobs, 4 workers killed, {crashes} runs cut off")
+    assert {record["state"] for record in records} == {"DONE"}
+    assert [site.effects(label) for label in labels] == [1] * len(labels)
+    assert crashes > 0  # else the test would prove nothing
 
 
 def test_a_wedged_job_is_let_go(site: Site) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from runtime import JobContext, Permanent, fixed
+from runtime import JobContext, Permanent, clients, fixed
 from runtime.execute import JobStalled, JobTimeout
 from runtime.ledger import LostClaimError
 from runtime.outcome import Defer
@@ -551,7 +551,26 @@ def test_the_liveness_file_is_touched_while_all_slots_are_busy(tmp_path: Path) -
         come_back.set()
 
 
+def test_metrics_are_written_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.worker.METRICS_SECONDS", 0.2)
+    place = Place(job_of(nothing))
+    place.queue.put(body("a"))
+    with place.working():
+        until(lambda: place.metric("JobSucceeded") == 1)
+        place.queue.put(body("b"))
+        until(lambda: place.metric("JobSucceeded") == 2)
+
+
 # AWS.
+
+
+def test_a_poll_may_take_longer_than_any_other_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}.items():
+        monkeypatch.setenv(name, value)
+    poll = clients.polling_client().meta.config
+    assert poll.read_timeout > clients.POLL_SECONDS + 5
+    assert poll.retries["total_max_attempts"] == 1  # the receiver's own back-off comes instead
+    assert clients.polling_client() is clients.polling_client()
 
 
 def test_a_poll_beside_a_running_job_does_not_put_the_idle_end_off() -> None:

@@ -27,6 +27,7 @@ class Working(Job[Labour, None]):
     workload = "calendar"
     retry = fixed(timedelta(seconds=1), max_attempts=5)
     stall_after = timedelta(seconds=2)
+    max_crashes = 9  # its process is killed for no fault of its own
 
     def run(self, args: Labour, ctx: JobContext) -> None:
         note(args, ctx, "start")
