@@ -567,10 +567,14 @@ def test_metrics_are_written_now_and_then(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_poll_may_take_longer_than_any_other_call(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}.items():
         monkeypatch.setenv(name, value)
-    poll = clients.polling_client().meta.config
-    assert poll.read_timeout > clients.POLL_SECONDS + 5
-    assert poll.retries["total_max_attempts"] == 1  # the receiver's own back-off comes instead
-    assert clients.polling_client() is clients.polling_client()
+    try:
+        poll = clients.polling_client().meta.config
+        assert poll.read_timeout > clients.POLL_SECONDS + 5
+        assert poll.retries["total_max_attempts"] == 1  # the receiver's own back-off comes instead
+        assert clients.polling_client() is clients.polling_client()
+    finally:
+        for made in (clients._polling_client, clients._session):
+            made.cache_clear()
 
 
 def test_a_poll_beside_a_running_job_does_not_put_the_idle_end_off() -> None:
