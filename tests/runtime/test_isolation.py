@@ -13,7 +13,7 @@ from runtime.app import App
 from runtime.config import ConfigurationError
 from runtime.isolation import address_of
 
-from .helpers import body, note_of, seconds
+from .helpers import body, job_of, note_of, nothing, seconds
 from .queue import Place, until
 
 FILES = {
@@ -194,3 +194,5 @@ def test_a_hostile_body_needs_no_process(place: Place) -> None:
 def test_an_app_that_cannot_be_found_is_told() -> None:
     with pytest.raises(ConfigurationError, match="isolate='process'"):
         address_of(App("nowhere", jobs="none", workload="email"))
+    with pytest.raises(ConfigurationError, match="isolate='process'"):  # when the worker starts
+        Place(job_of(nothing, isolate="process")).worker()

@@ -44,7 +44,7 @@ from .delivery import Delivery
 from .engine import Engine, Report
 from .envelope import decode
 from .heartbeat import Heartbeat
-from .isolation import HeldByProcess, run_isolated
+from .isolation import HeldByProcess, address_of, run_isolated
 from .observability import Instruments, Observer
 from .outcome import Defer, Kind, Outcome
 from .protection import Protection
@@ -137,7 +137,11 @@ class _Idle:
 
 
 class Worker:
-    """Args: the app, and how to run it. ``run`` may be called once."""
+    """Args: the app, and how to run it. ``run`` may be called once.
+
+    Raises:
+        ConfigurationError: the environment is not that of a consumer, or the app cannot be found by a child process.
+    """
 
     def __init__(self, app: App, settings: WorkerSettings | None = None) -> None:
         self._app, self._settings = app, settings or WorkerSettings()
@@ -145,6 +149,8 @@ class Worker:
         self._observer: Observer = app.observer()
         # Parts that are made on use: now, before threads could make them twice.
         app.registry, app.ledger, app.publisher, app.claims, app.breakers  # noqa: B018
+        if any(job.isolate == "process" for job in app.registry.known):
+            address_of(app)  # now, not with the first message
         self._engine: Engine = app.engine(ThreadInstruments(app.config.service, app.config.namespace))
         stop_seconds = self._settings.stop_timeout.total_seconds()
         self._receiver = Receiver(
