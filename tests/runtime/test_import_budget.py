@@ -10,6 +10,7 @@ import pytest
 from .helpers import ROOT, SOURCE
 
 HEAVY = ("boto3", "botocore", "asyncio", "aws_lambda_powertools", "aws_xray_sdk", "pydantic_settings", "logging.config")
+WORKER = ("runtime.worker", "runtime.watch", "runtime.heartbeat", "runtime.isolation", "runtime.receive", "ctypes")
 FILES = {
     "acme/__init__.py": "",
     "acme/app.py": 'from runtime import App\napp = App("acme", jobs="acme.jobs", workload="email")\n',
@@ -35,6 +36,7 @@ FILES = {
         from types import SimpleNamespace
         def heavy(step):
             print("HEAVY", step, sorted(set({heavy!r}) & set(sys.modules)), file=sys.stderr)
+            assert not set({worker!r}) & set(sys.modules), "Lambda has no use for the worker"
         from acme.lambda_function import handler
         heavy("import")
         context = SimpleNamespace(aws_request_id="r", get_remaining_time_in_millis=lambda: 60_000)
@@ -67,7 +69,7 @@ def steps(folder: Path, acknowledge: str) -> dict[str, set[str]]:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         text = textwrap.dedent(content)
-        path.write_text(text.format(acknowledge=acknowledge, heavy=HEAVY) if "{" in text else text)
+        path.write_text(text.format(acknowledge=acknowledge, heavy=HEAVY, worker=WORKER) if "{" in text else text)
     environment = {
         "PYTHONPATH": f"{folder}:{SOURCE}:{ROOT}",
         "PATH": "/usr/bin:/bin",

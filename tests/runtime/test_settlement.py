@@ -52,6 +52,28 @@ def test_a_ledger_that_keeps_parked_jobs_needs_no_copy(aws: Aws) -> None:
     assert len(aws.calls) == 1
 
 
+@pytest.mark.parametrize(("kind", "used_up"), [(Kind.RETRY, 3), (Kind.DEFER, 2)])
+def test_after_hours_of_work_a_long_wait_takes_a_new_message(aws: Aws, kind: Kind, used_up: int) -> None:
+    since = 100.0 - 10 * 3600  # the tests' clock stands at 100
+    setting = Setting(aws)
+    assert setting.settle(kind, timedelta(hours=1), held_since=since) == 3600
+    assert setting.settle(kind, timedelta(hours=3), held_since=since, receive_count=3) is None
+    (copy,) = aws.of("send_message")
+    assert (copy["QueueUrl"], copy["DelaySeconds"]) == (QUEUE_URL, 900)
+    content = json.loads(copy["MessageBody"])
+    assert content["attempts_before"] == used_up
+    assert "not_before" in content
+
+
+def test_on_a_fifo_queue_it_comes_early_instead(aws: Aws) -> None:
+    setting = Setting(aws)
+    since = 100.0 - 10 * 3600
+    assert setting.settle(Kind.RETRY, timedelta(hours=3), held_since=since, fifo=True, group="g") == 3 * 3600
+    setting.settlement.flush()
+    (call,) = aws.of("change_message_visibility_batch")
+    assert call["Entries"][0]["VisibilityTimeout"] == MAX_VISIBILITY - 10 * 3600
+
+
 @pytest.mark.parametrize("kind", [Kind.RETRY, Kind.DEFER])
 @pytest.mark.parametrize("delay", [None, seconds(0), seconds(0.2), seconds(90), MAX_WAIT])
 def test_what_comes_again_waits_by_visibility(aws: Aws, kind: Kind, delay: timedelta | None) -> None:

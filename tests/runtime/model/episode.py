@@ -26,6 +26,7 @@ from runtime.registry import Registry
 from runtime.settlement import Settlement
 from runtime.table import MemoryTable, Update
 from runtime.unique import AlreadyQueuedError, publish_unique
+from runtime.watch import Watch
 
 from . import jobs, stage
 from .choices import Choices
@@ -115,13 +116,13 @@ class WatchedEngine(Engine):
         super().__init__(*args, **options)
         self._worker = worker
 
-    def handle(self, delivery: Delivery, budget: Budget | None = None) -> Report:
+    def handle(self, delivery: Delivery, budget: Budget | None = None, watch: Watch | None = None) -> Report:
         self._worker.take(delivery)
         message = self._worker.message(delivery)
         before = dict(self._worker.episode.table.items.get(message.ref, {}))
         self._worker.episode.note("takes", self._worker, delivery.message_id, f"receive {delivery.receive_count}")
         self._worker.episode.at("take")
-        report = super().handle(delivery, budget)
+        report = super().handle(delivery, budget, watch)
         self._worker.episode.note("says", self._worker, report.outcome.kind, report.outcome.reason)
         if report.outcome.reason == "in_progress":
             self._worker.episode.witness.deferred_for_another(self._worker, before, message)

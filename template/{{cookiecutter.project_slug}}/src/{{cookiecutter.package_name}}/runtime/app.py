@@ -242,20 +242,27 @@ class App:
 
         config = self.config
         config.require(JOBS_DLQ_URL=config.dlq_url, JOBS_DELAY_MACHINE_ARN=config.delay_machine_arn)
-        return self._parts(DirectSettlement)
+        observer = Observer(config.service, config.workload, config.namespace)
+        return self.engine(self._instruments), self._settling(DirectSettlement, observer), observer
 
     @cached_property
     def _consumer(self) -> "tuple[Engine, Settlement, Observer]":
-        from .settlement import Settlement
+        observer = self.observer()
+        return self.engine(self._instruments), self.settlement(observer), observer
 
+    def observer(self) -> Observer:
+        """For a consumer: writes the lines and metrics of its workload.
+
+        Raises:
+            ConfigurationError: the environment is not that of a consumer.
+        """
         config = self.config
         config.require(JOBS_QUEUE_URL=config.queue_url, JOBS_DLQ_URL=config.dlq_url)
-        return self._parts(Settlement)
+        return Observer(config.service, config.workload, config.namespace)
 
-    def _parts(self, settle: "type[Settles]") -> "tuple[Engine, Settles, Observer]":
-        config = self.config
-        observer = Observer(config.service, config.workload, config.namespace)
-        engine = Engine(
+    def engine(self, instruments: Instruments) -> Engine:
+        """For a consumer: the engine on this app's ledger. Threads may share it."""
+        return Engine(
             self.registry,
             prepare=lambda *args, **options: self.publisher.prepare(*args, **options),
             publish=lambda message: self.publisher.publish(message),
@@ -263,13 +270,21 @@ class App:
             ledger=self.ledger,
             claims=self.claims,
             breakers=lambda: self.breakers,
-            instruments=self._instruments,
-            longest_wait=MAX_RETRY_WAIT if config.delay_machine_arn else MAX_WAIT,
+            instruments=instruments,
+            longest_wait=MAX_RETRY_WAIT if self.config.delay_machine_arn else MAX_WAIT,
             now=lambda: self.now(),
         )
-        settlement = settle(
+
+    def settlement(self, observer: Observer) -> "Settlement":
+        """For a consumer: settles the messages of one receive after the other. Not for several threads."""
+        from .settlement import Settlement
+
+        return self._settling(Settlement, observer)
+
+    def _settling(self, settle: "type[Settles]", observer: Observer) -> "Settles":
+        return settle(
             lambda: self.client("sqs"),
-            config,
+            self.config,
             observer,
             code_version=self.registry.code_version,
             parks=self.ledger.keeps_parked,
@@ -277,7 +292,6 @@ class App:
             claims=self.claims,
             now=lambda: self.now(),
         )
-        return engine, settlement, observer
 
     @cached_property
     def config(self) -> Config:

@@ -6,15 +6,40 @@ it.
 """
 
 import gc
+import threading
 from functools import cache
 from typing import Any
 
+POLL_SECONDS = 20  # SQS API "ReceiveMessage": the longest wait
+_making = threading.Lock()  # clients may be used by several threads, a session may not ("Session", boto3 guide)
 
-@cache
+
 def client(service: str) -> Any:
     """The process's client of one AWS service. Region, credentials and endpoint come from the standard ``AWS_*``
     variables.
     """
+    with _making:
+        return _client(service)
+
+
+def polling_client() -> Any:
+    """An SQS client for long polls, which the answer may keep waiting for longer than any other call. It does not try
+    again itself: whoever polls does.
+    """
+    with _making:
+        return _polling_client()
+
+
+@cache
+def _polling_client() -> Any:
+    from botocore.config import Config
+
+    config = Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=POLL_SECONDS + 10)
+    return _session().client("sqs", config=config)
+
+
+@cache
+def _client(service: str) -> Any:
     # Importing boto3 and loading its models makes hundreds of thousands of objects that all stay: collecting in between
     # is wasted work.
     enabled = gc.isenabled()
@@ -39,4 +64,9 @@ def _config() -> Any:
 
     # Three tries in all, with the SDK's own jitter: a lasting fault is the engine's to handle, by leaving the message
     # in its queue.
-    return Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=5, read_timeout=10)
+    return Config(
+        retries={"mode": "standard", "total_max_attempts": 3},
+        connect_timeout=5,
+        read_timeout=10,
+        max_pool_connections=50,  # a worker's slots share the client
+    )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .job import JobClass
     from .observability import Instruments
     from .publisher import Message, Published
+    from .watch import Watch
 
     Enqueue = Callable[[Message], Published]
 
@@ -54,6 +55,7 @@ class JobContext:
         report_progress: Callable[[int, int], None],
         gate: "Gate | None",
         new_gate: "Callable[[], Gate]",
+        watch: "Watch | None" = None,
     ) -> None:
         self.envelope = envelope
         self.job_id = envelope.id
@@ -72,6 +74,7 @@ class JobContext:
         self._cancelled = cancelled
         self._report_progress = report_progress
         self._gate, self._new_gate = gate, new_gate
+        self._watch = watch
         self.done: int | None = None
         self.total: int | None = None
 
@@ -86,7 +89,16 @@ class JobContext:
     def progress(self, done: int, total: int) -> None:
         """Say how far the job is, in units of its own: for ``app.status`` (a write every few seconds) and the job's log
         line.
+
+        In a worker this is also what keeps the job: its lease is renewed while these numbers change, and by nothing
+        else (see ``Job.stall_after``).
+
+        Raises:
+            LostClaimError: somebody else runs the job now. As with the next two: let it pass.
+            JobStalled: the numbers have not changed for too long.
+            JobTimeout: the job's ``timeout`` is over.
         """
+        self._check()
         self.done, self.total = done, total
         self._report_progress(done, total)
 
@@ -96,6 +108,7 @@ class JobContext:
         Raises:
             PublishError: the job was not accepted; let it pass, and this job is retried.
         """
+        self._check()
         return self._enqueue(self._effects.child(job, args, self._inherited(options)))
 
     def follow_up(self, job: "JobClass", args: "BaseModel", **options: Any) -> "FollowUp":
@@ -116,6 +129,7 @@ class JobContext:
             LedgerRequiredError: the stack has no ledger, or the job declined it.
             Exception: a condition of a write did not hold.
         """
+        self._check()
         self._effects.commit(operations, result)
 
     put = staticmethod(put)
@@ -137,6 +151,7 @@ class JobContext:
         ended, nobody knows whether it happened: the job is parked with the reason ``effect_unknown``, not repeated.
         The same if the call raises something that is not in ``clean``, the errors that surely mean "nothing happened".
         """
+        self._check()
         return self._effects.once(step, clean)
 
     def breaker(
@@ -150,6 +165,7 @@ class JobContext:
         If it is down the body is not run, and the job is put off without using up an attempt. Exceptions that mean
         "down" count, those in ``ignore`` are answers. The breaker is shared by all workers.
         """
+        self._check()
         if self._gate is None:
             self._gate = self._new_gate()
         return self._gate.guard(dependency, ignore=ignore)
@@ -157,7 +173,20 @@ class JobContext:
     @property
     def cancelled(self) -> bool:
         """Whether somebody called ``app.cancel`` for this job. Asks the ledger: a read each time."""
+        self._check()
         return self._cancelled()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the worker has to end, or has given this job up: bring the work to a point from which the next run
+        can go on, and return or raise ``Defer``. Costs nothing to ask. Always False on Lambda, where ``remaining``
+        tells.
+        """
+        return self._watch is not None and self._watch.stopping
+
+    def _check(self) -> None:
+        if self._watch is not None:
+            self._watch.check()
 
     def _inherited(self, options: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -28,6 +28,8 @@ class Delivery:
         attributes: message attributes, in boto3's form.
         source: ARN of the queue.
         handle: what the transport needs to settle the message.
+        held_since: when this receive was, by the monotonic clock; None: just now, compared with the 12 hours for which
+            SQS hides a message.
     """
 
     body: str
@@ -41,6 +43,7 @@ class Delivery:
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     source: str = ""
     handle: str = ""
+    held_since: float | None = None
 
     @property
     def receives_left(self) -> int | None:

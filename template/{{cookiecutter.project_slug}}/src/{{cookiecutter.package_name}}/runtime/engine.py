@@ -7,7 +7,7 @@ never that it is lost.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .context import Enqueue
     from .observability import Instruments
     from .publisher import Message
+    from .watch import Watch
 
 CLOCK_SKEW = timedelta(
     seconds=5
@@ -70,6 +71,17 @@ class Report:
         """How often the job was handed out, this time included: as the queue counts or, without one, its header."""
         put_off = self.envelope.put_off if self.envelope is not None else None
         return self.delivery.receive_count + (put_off.times if put_off is not None else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that was claimed, for whoever watches over it."""
+
+    job: JobClass
+    claim: Claim
+    ledger: Ledger
+    report: Report
+    limit: float | None
 
 
 def utc_now() -> datetime:
@@ -119,19 +131,29 @@ class Engine:
         self._random = random or SystemRandom()
         self._longest: dict[str, float] = {}  # seconds of the longest run of each job in this process
 
-    def handle(self, delivery: Delivery, budget: Budget | None = None) -> Report:
+    def handle(self, delivery: Delivery, budget: Budget | None = None, watch: "Watch | None" = None) -> Report:
         """Take one message through the seven steps.
 
         Args:
             delivery: the message.
             budget: the time of the invocation; None means no limit.
+            watch: who keeps the message in hand while the job runs, where that is not one invocation.
         """
         report = Report(delivery)
-        report.outcome = self._last_chance(self._decide(report, budget), report)
+        report.outcome = self._last_chance(self._decide(report, budget, watch), report)
         report.finished_at = self._now()
         return report
 
-    def _decide(self, report: Report, budget: Budget | None) -> Outcome:
+    def stop(self, run: Run, error: BaseException) -> Report:
+        """Record the end of a run that cannot tell it itself: it was killed, or its process has to end. What it still
+        does does not count.
+        """
+        report = replace(run.report, finished_at=self._now())
+        outcome = self._last_chance(self._within_limits(self._classify(run, error), run.job, report), report)
+        report.outcome = self._finish(run.ledger, run.claim, report, outcome, ran=True)
+        return report
+
+    def _decide(self, report: Report, budget: Budget | None, watch: "Watch | None") -> Outcome:
         delivery = report.delivery
 
         # 1. Decode the header. The payload stays untouched, so that a job with a broken payload still has a name.
@@ -189,11 +211,13 @@ class Engine:
         needed = max(self._longest.get(job.name, 0.0), job.timeout.total_seconds() if job.timeout else 0.0)
         if budget is not None and not budget.allows(needed):
             return Outcome(Kind.DEFER, "no_time_left", timedelta(0))
+        if watch is not None and watch.stopping:
+            return Outcome(Kind.DEFER, "shutdown", timedelta(0))
         gate = self._open_gate(job, report) if job.dependencies else None
         if isinstance(gate, Defer):
             return Outcome(Kind.DEFER, gate.reason, gate.delay)
-        ledger = self._ledger_of(job)
-        claim = self._acquire(ledger, report, job, budget)
+        ledger = self.ledger_of(job)
+        claim = self._acquire(ledger, report, _lease(job, budget, watch))
         if isinstance(claim, Outcome):
             return claim
         report.attempt, report.crashed = claim.attempt, claim.new_crash
@@ -203,12 +227,8 @@ class Engine:
         outcome = _must_not_run(job, claim)
         ran = outcome is None
         if outcome is None:
-            outcome = self._run(job, args, claim, effects, gate, report, budget)
-            if outcome.kind is Kind.RETRY and _is_past(envelope, self._now() + (outcome.delay or timedelta(0))):
-                outcome = _too_late(job, Outcome(Kind.PARKED, "no_time_before_deadline", error=outcome.error))
-            if outcome.kind is Kind.RETRY and outcome.delay is not None and outcome.delay > self._longest_wait:
-                outcome = Outcome(Kind.DEAD, "wait_needs_delay_machine", error=outcome.error)
-            outcome = self._last_chance(outcome, report)
+            outcome = self._run(job, args, claim, effects, gate, report, budget, watch)
+            outcome = self._last_chance(self._within_limits(outcome, job, report), report)
 
         # 7. Record the outcome before anything is sent or acknowledged. What was committed is recorded already.
         if outcome.kind is Kind.LOST:
@@ -233,6 +253,7 @@ class Engine:
         gate: "Gate | None",
         report: Report,
         budget: Budget | None,
+        watch: "Watch | None",
     ) -> Outcome:
         envelope = report.envelope
         assert envelope is not None
@@ -240,6 +261,17 @@ class Engine:
         left = None if budget is None else max(budget.left(), 0.05)
         limit = left if own_limit is None or (left is not None and left < own_limit) else own_limit
         started = time.monotonic()
+        run = Run(job, claim, self.ledger_of(job), report, limit)
+
+        def report_progress(done: int, total: int) -> None:
+            if watch is not None:
+                watch.progress(done, total)
+            if not effects.committed:  # the record of what is done is not touched any more
+                run.ledger.progress(claim, done, total)
+
+        def call() -> Any:
+            return execute(lambda: job().run(args, context), limit)
+
         context = JobContext(
             envelope=envelope,
             attempt=claim.attempt,
@@ -250,16 +282,17 @@ class Engine:
             instruments=self._instruments,
             job_name=job.name,
             effects=effects,
-            cancelled=lambda: self._ledger_of(job).is_cancelled(claim),
+            cancelled=lambda: run.ledger.is_cancelled(claim),
             gate=gate,
             new_gate=lambda: self._breakers().gate(envelope.id, report.delivery.receives_left),
-            report_progress=lambda done, total: self._ledger_of(job).progress(claim, done, total),
+            report_progress=report_progress,
+            watch=watch,
         )
         squeezed = budget is not None and budget.runs > 0 and limit is not None and limit != own_limit
         if budget is not None:
             budget.runs += 1
         try:
-            result = execute(lambda: job().run(args, context), limit)
+            result = call() if watch is None else watch.execute(run, call)
         except LostClaimError as error:
             return Outcome(Kind.LOST, "owner_changed", error=Failure.of(error))
         # Everything, SystemExit and MemoryError included: one job's end must not be the end of its neighbours.
@@ -272,14 +305,7 @@ class Engine:
                 return Outcome(Kind.DEFER, "no_time_left", timedelta(0), Failure.of(error))
             if gate is not None:
                 error = gate.failed(error)
-            return decide(
-                error,
-                claim.attempt,
-                retry=job.retry,
-                on=job.on,
-                regenerable=job.regenerable,
-                random=self._random,
-            )
+            return self._classify(run, error)
         else:
             if gate is not None:
                 gate.succeeded()
@@ -296,21 +322,37 @@ class Engine:
                 }
             self._instruments.end_of_run()
 
+    def _classify(self, run: Run, error: BaseException) -> Outcome:
+        job = run.job
+        return decide(
+            error,
+            run.claim.attempt,
+            retry=job.retry,
+            on=job.on,
+            regenerable=job.regenerable,
+            random=self._random,
+        )
+
+    def _within_limits(self, outcome: Outcome, job: JobClass, report: Report) -> Outcome:
+        """A retry has to come before the job's deadline, and within what a message can wait here."""
+        if outcome.kind is not Kind.RETRY or outcome.delay is None:
+            return outcome
+        if report.envelope is not None and _is_past(report.envelope, self._now() + outcome.delay):
+            return _too_late(job, Outcome(Kind.PARKED, "no_time_before_deadline", error=outcome.error))
+        if outcome.delay > self._longest_wait:
+            return Outcome(Kind.DEAD, "wait_needs_delay_machine", error=outcome.error)
+        return outcome
+
     def _open_gate(self, job: JobClass, report: Report) -> "Gate | Defer":
         assert report.envelope is not None
         return self._breakers().open_gate(job.dependencies, report.envelope.id, report.delivery.receives_left)
 
-    def _ledger_of(self, job: JobClass | None) -> Ledger:
+    def ledger_of(self, job: JobClass | None) -> Ledger:
         return self.ledger if job is None or job.ledger else _NO_LEDGER
 
-    def _acquire(self, ledger: Ledger, report: Report, job: JobClass | None, budget: Budget | None) -> Claim | Outcome:
+    def _acquire(self, ledger: Ledger, report: Report, lease: timedelta) -> Claim | Outcome:
         envelope = report.envelope
         assert envelope is not None
-        if budget is not None:
-            # After that the function is killed: nobody renews the lease, and nobody else has to wait longer.
-            lease = timedelta(seconds=budget.until_killed() + LEASE_MARGIN_SECONDS)
-        else:
-            lease = job.lease if job is not None else timedelta(minutes=2)
         try:
             claim = ledger.acquire(envelope, report.delivery, lease)
         except Exception as error:
@@ -349,8 +391,8 @@ class Engine:
         """End a job that is not run: claim it, so that nobody still runs it and its follow-up jobs are published, and
         record why.
         """
-        ledger = self._ledger_of(job)
-        claim = self._acquire(ledger, report, job, None)
+        ledger = self.ledger_of(job)
+        claim = self._acquire(ledger, report, _lease(job, None, None))
         if isinstance(claim, Outcome):
             return claim
         return self._finish(ledger, claim, report, outcome, ran=False)
@@ -391,6 +433,15 @@ class Engine:
 
 
 _NO_LEDGER = NoLedger()
+
+
+def _lease(job: JobClass | None, budget: Budget | None, watch: "Watch | None") -> timedelta:
+    if watch is not None:
+        return watch.lease  # as long as the message is hidden: renewed together with it
+    if budget is not None:
+        # After that the function is killed: nobody renews the lease, and nobody else has to wait longer.
+        return timedelta(seconds=budget.until_killed() + LEASE_MARGIN_SECONDS)
+    return job.lease if job is not None else timedelta(minutes=2)
 
 
 def _no_breakers() -> "Breakers":

@@ -1,7 +1,8 @@
 """Run one job's code: plain or async, under a soft time limit, with nothing left unrun.
 
-Async jobs of one process share one event loop, so that clients and locks kept at module level live on from invocation
-to invocation (``asyncio.run`` would close the loop after each).
+Async jobs of one thread share one event loop, so that clients and locks kept at module level live on from invocation
+to invocation (``asyncio.run`` would close the loop after each). On Lambda that is one loop per process; a worker with
+several slots has one for each, and what belongs to a loop cannot be shared between its jobs.
 """
 
 import signal
@@ -26,6 +27,10 @@ class JobTimeout(BaseException):
     """
 
 
+class JobStalled(BaseException):
+    """Raised inside a job of a worker that has made no progress for too long (``Job.stall_after``)."""
+
+
 class NotAwaitedError(Exception):
     """``run`` returned a generator, or something still to be awaited: it was never executed, so the job is not done."""
 
@@ -35,8 +40,8 @@ def execute(run: Callable[[], Any], limit: float | None) -> Any:
 
     Args:
         run: the bound job.
-        limit: seconds until ``JobTimeout`` is raised inside it, or None. It cannot interrupt C code, and needs the main
-            thread.
+        limit: seconds until ``JobTimeout`` is raised inside it, or None. It cannot interrupt C code. A job that is not
+            async needs the main thread for it, or somebody who watches (``watch.Held``).
 
     Raises:
         BaseException: whatever the job raises, or JobTimeout.
@@ -77,7 +82,7 @@ def _arm(limit: float | None) -> bool:
     return True
 
 
-_loop: "asyncio.AbstractEventLoop | None" = None
+_loops: "dict[int, asyncio.AbstractEventLoop]" = {}  # by thread
 
 
 def _await(awaitable: "Awaitable[Any]", limit: float | None) -> Any:
@@ -92,21 +97,34 @@ def _await(awaitable: "Awaitable[Any]", limit: float | None) -> Any:
                 raise JobTimeout(f"the job ran longer than its soft limit of {limit} s") from error
             raise
 
-    global _loop
-    if _loop is None or _loop.is_closed():
-        _loop = asyncio.new_event_loop()
-    loop = _loop
-    if asyncio._get_running_loop() is None:
-        return _drive(loop, limited())
-    # Called from inside somebody's running loop (a notebook, an async test): ours cannot run in the same thread.
-    return _in_thread(lambda: _drive(loop, limited()))
+    thread = threading.get_ident()
+    loop = _loops.get(thread)
+    if loop is None or loop.is_closed():
+        loop = _loops[thread] = asyncio.new_event_loop()
+    try:
+        if asyncio._get_running_loop() is None:
+            return _drive(loop, limited())
+        # Called from inside somebody's running loop (a notebook, an async test): ours cannot run in the same thread.
+        return _in_thread(lambda: _drive(loop, limited()))
+    finally:
+        if asyncio.all_tasks(loop):
+            _loops.pop(thread, None)  # a task that refuses to end is left on this loop, which never runs again
+
+
+def wake(thread: int) -> None:
+    """Let the event loop of a thread look around, if it runs: an exception that was raised in a thread from outside
+    does not strike while the loop waits for the operating system.
+    """
+    loop = _loops.get(thread)
+    if loop is not None:
+        with suppress(RuntimeError):  # it was closed
+            loop.call_soon_threadsafe(lambda: None)
 
 
 def _drive(loop: "asyncio.AbstractEventLoop", coroutine: Any) -> Any:
     """Run one job to its end, and end with it what it left behind: a task that goes on would run in its neighbour's
     time.
     """
-    global _loop
     import asyncio
 
     task = loop.create_task(coroutine)
@@ -122,8 +140,6 @@ def _drive(loop: "asyncio.AbstractEventLoop", coroutine: Any) -> Any:
         for ended in (task, *left):
             if ended.done() and not ended.cancelled():
                 ended.exception()  # looked at, or the loop would print its text when it is collected
-        if not all(ended.done() for ended in left):
-            _loop = None  # a task that refuses to end is left on this loop, which never runs again
 
 
 def _in_thread(call: Callable[[], Any]) -> Any:

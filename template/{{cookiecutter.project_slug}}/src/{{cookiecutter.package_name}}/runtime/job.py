@@ -75,7 +75,18 @@ class Job(Generic[Args, Result]):
     ledger: ClassVar[bool] = True
     """False: no record is kept, for jobs that are cheap to repeat. Saves two writes a job."""
     lease: ClassVar[timedelta] = timedelta(minutes=2)
-    """How long a claim holds where the runtime does not know the time left (outside Lambda)."""
+    """How long a claim holds where the runtime knows no better: on Lambda it is the time left, in a worker its own
+    lease (``JOBS_LEASE_SECONDS``).
+    """
+    stall_after: ClassVar[timedelta | None] = None
+    """In a worker: a job whose ``ctx.progress`` has not changed for so long is told (``JobStalled``) and let go, so
+    that another worker takes it over. None, or longer than the worker's lease: after the lease, which nothing else
+    renews.
+    """
+    isolate: ClassVar[str] = "thread"
+    """In a worker: "process" runs each delivery in a process of its own, which can be killed: when ``timeout`` is over,
+    when it stalls. For native code that hangs or crashes, at about half a second a job. On Lambda it changes nothing.
+    """
     after_crash: ClassVar[str] = "rerun"
     """What follows a run that never told how it ended: "rerun", or "park" where a second run could do harm."""
     max_crashes: ClassVar[int] = 3
@@ -241,7 +252,12 @@ def _broken_rules(cls: JobClass) -> list[tuple[str, str]]:
         f"lease={cls.lease!r} is shorter than {MIN_LEASE}",
         "Clocks of two machines differ: a shorter lease lets two of them run the job at once",
     )
-    for attribute in ("timeout", "ttl"):
+    need(
+        cls.isolate in ("thread", "process"),
+        f"isolate={cls.isolate!r}",
+        'Use "thread" or "process"',
+    )
+    for attribute in ("timeout", "ttl", "stall_after"):
         value = getattr(cls, attribute)
         need(
             value is None or (isinstance(value, timedelta) and value > timedelta(0)),

@@ -9,11 +9,11 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .batch import run_in_order
 from .budget import Budget
 from .delivery import Delivery
 from .engine import Engine, Report
 from .observability import Observer
-from .outcome import Kind, Outcome
 from .settlement import Settlement
 
 BatchResponse = dict[str, list[dict[str, str]]]
@@ -100,44 +100,16 @@ def run_batch(
     *,
     acknowledge_now: Callable[[Report], bool] = lambda report: True,  # noqa: ARG005
 ) -> BatchResponse:
-    """Run the deliveries one after the other and return the batch response.
+    """Run the deliveries one after the other and return the batch response."""
+    last = [*dict.fromkeys(delivery.message_id for delivery in batch)][-1]
 
-    On a FIFO queue the first delivery of a group that must come again stops the group: the rest of it is not started
-    and comes again with it. A dead-lettered one does not stop its group. On a standard queue every delivery stands for
-    itself.
-    """
-    unique = list({delivery.message_id: delivery for delivery in batch}.values())
-    failed: list[str] = []
-    stopped: dict[str, float | None] = {}  # FIFO group to the seconds until its head comes back
-    for position, delivery in enumerate(unique):
-        group = (delivery.group or "") if delivery.fifo else None
-        if group is not None and group in stopped:
-            seconds = stopped[group]
-            if delivery.is_last_receive:  # or the queue would move it itself, without a word why
-                tail = Report(delivery, Outcome(Kind.DEAD, "receives_exhausted (group_stopped)"))
-                observer.job(tail)
-                if settlement.settle(tail) is None:
-                    continue
-            elif seconds is not None:
-                settlement.wait(delivery, seconds)
-            failed.append(delivery.message_id)
-            continue
-        acknowledged, seconds = False, None
-        try:
-            report = engine.handle(delivery, budget)
-            seconds = settlement.settle(report)
-            acknowledged = seconds is None
-            observer.job(report)
-            # Delete what is finished before the next job starts: if that one takes the process with it, this one is not
-            # run again. The last one needs no call of its own: the batch response acknowledges it.
-            if acknowledged and position < len(unique) - 1 and acknowledge_now(report):
-                settlement.acknowledge(delivery)
-        except Exception as error:  # a defect of the runtime itself: the message stays, its neighbours are served
-            observer.event("ERROR", "runtime error", error=type(error).__name__, message_id=delivery.message_id)
-        if not acknowledged:
-            failed.append(delivery.message_id)
-            if group is not None:
-                stopped[group] = seconds
+    def acknowledge(report: Report) -> None:
+        # Delete what is finished before the next job starts: if that one takes the process with it, this one is not run
+        # again. The last one needs no call of its own: the batch response acknowledges it.
+        if report.delivery.message_id != last and acknowledge_now(report):
+            settlement.acknowledge(report.delivery)
+
+    failed = run_in_order(batch, lambda delivery: engine.handle(delivery, budget), settlement, observer, acknowledge)
     settlement.flush()
     observer.finish()
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}

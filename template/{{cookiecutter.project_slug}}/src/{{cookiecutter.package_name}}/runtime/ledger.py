@@ -115,6 +115,10 @@ class Ledger(Protocol):
         """Keep how far the job is. Called as often as the job likes."""
         ...
 
+    def renew(self, claim: Claim, lease: timedelta, progress: tuple[int, int] | None) -> None:
+        """Let the claim hold for so long from now. Raises LostClaimError as ``progress`` does."""
+        ...
+
     def finish(self, claim: Claim, delivery: Delivery, outcome: Outcome, *, ran: bool) -> Outcome:
         """Record the outcome before anything is sent; returns it, or Lost if another owner took the job over."""
         ...
@@ -132,6 +136,9 @@ class NoLedger:
         return False
 
     def progress(self, claim: Claim, done: int, total: int) -> None:
+        pass
+
+    def renew(self, claim: Claim, lease: timedelta, progress: tuple[int, int] | None) -> None:
         pass
 
     def finish(self, claim: Claim, delivery: Delivery, outcome: Outcome, *, ran: bool) -> Outcome:  # noqa: ARG002
@@ -320,6 +327,16 @@ class JobLedger:
             self.table.update(Update(claim.ref, _mine(claim), sets={"done": done, "total": total}))
         except ConditionFailedError:
             raise LostClaimError("another owner took the job over") from None
+
+    def renew(self, claim: Claim, lease: timedelta, progress: tuple[int, int] | None) -> None:
+        sets: dict[str, Any] = {"lease": self._milliseconds() + round(lease.total_seconds() * 1000)}
+        if progress is not None:
+            sets["done"], sets["total"] = progress
+        try:
+            self.table.update(Update(claim.ref, _mine(claim), sets=sets))
+        except ConditionFailedError as failed:
+            if failed.item.get("owner") != claim.owner:  # else it has come to its end, and there is nothing to renew
+                raise LostClaimError("another owner took the job over") from None
 
     def mark_effect(self, claim: Claim, step: str, state: str | None) -> None:
         """Record that a guarded step has begun or is done; None: it certainly did not happen.

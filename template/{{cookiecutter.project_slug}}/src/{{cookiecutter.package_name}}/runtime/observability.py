@@ -7,6 +7,7 @@ letter has it).
 """
 
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -64,7 +65,7 @@ def _json(content: Mapping[str, Any]) -> bytes:
 
 
 class Observer:
-    """Collects what happened in one invocation and writes it.
+    """Collects what happened in one invocation, or in some time of a worker, and writes it. Threads may share it.
 
     Args:
         service: the stack's name, the first metric dimension.
@@ -81,6 +82,7 @@ class Observer:
         self._cold = True
         self._counts: dict[str, int] = {}
         self._values: dict[str, list[float]] = {}
+        self._counting, self._writing = threading.Lock(), threading.Lock()
 
     def start(self, request_id: str | None) -> None:
         """Begin an invocation."""
@@ -92,6 +94,16 @@ class Observer:
 
     def job(self, report: "Report") -> None:
         """Write the line of one delivery and count it."""
+        with self._counting:
+            line = self._count(report)
+        self.line(line)
+
+    def count(self, metric: str) -> None:
+        """Count something that is not the outcome of a delivery."""
+        with self._counting:
+            self._counts[metric] = self._counts.get(metric, 0) + 1
+
+    def _count(self, report: "Report") -> dict[str, Any]:
         outcome, delivery, envelope = report.outcome, report.delivery, report.envelope
         finished = report.finished_at or datetime.now(UTC)
         level, message, counter, kind = _WORDS[outcome.kind]
@@ -145,7 +157,7 @@ class Observer:
             line["end_to_end_ms"] = self._value("EndToEndMs", (finished - due).total_seconds())
         if report.log_fields:
             line["fields"] = report.log_fields
-        self.line(line)
+        return line
 
     def event(self, level: str, message: str, **fields: Any) -> None:
         """Write a line about the runtime itself, not about one job."""
@@ -159,12 +171,14 @@ class Observer:
             text = _json(content)
         except ValueError as error:  # a listed field that JSON cannot hold
             text = _json({**content, "fields": type(error).__name__})
-        self._write(text + b"\n")
+        with self._writing:  # a line that a pipe takes in two parts stays one line
+            self._write(text + b"\n")
 
     def finish(self) -> None:
         """Write the invocation's metrics as one EMF document (more only if a metric has over a hundred values)."""
-        counts, values = self._counts, self._values
-        self._counts, self._values = {}, {}
+        with self._counting:
+            counts, values = self._counts, self._values
+            self._counts, self._values = {}, {}
         while counts or values:
             chunk = {name: numbers[:EMF_VALUES_PER_METRIC] for name, numbers in values.items()}
             self.line(self._emf({**counts, **chunk}))

@@ -13,7 +13,7 @@ from datetime import timedelta
 from random import Random
 from typing import Protocol
 
-from .execute import JobTimeout
+from .execute import JobStalled, JobTimeout
 from .failure import Failure
 from .outcome import (
     MAX_RETRY_WAIT,
@@ -238,6 +238,8 @@ def _classified(error: BaseException) -> tuple[str, timedelta]:
     """
     if isinstance(error, JobTimeout):
         return "timeout", timedelta(0)
+    if isinstance(error, JobStalled):
+        return "stalled", timedelta(0)
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):
         details = response.get("Error")

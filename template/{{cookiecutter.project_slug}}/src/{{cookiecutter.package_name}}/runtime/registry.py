@@ -67,6 +67,11 @@ class Registry:
             self._add_module(module.name)
         return sorted(set(self._classes.values()), key=lambda job: job.name)
 
+    @property
+    def known(self) -> set[JobClass]:
+        """The classes imported so far: all of them in a checkout, those that have arrived in a packaged function."""
+        return set(self._classes.values())
+
     def names(self) -> dict[str, str]:
         """Wire name or alias to module: the content of the index."""
         return {name: job.__module__ for name, job in sorted(self._classes.items())}

@@ -80,7 +80,10 @@ class Settlement:
                 seconds = outcome.delay.total_seconds() if outcome.delay else 0.0
                 if outcome.delay is not None and outcome.delay > MAX_WAIT:
                     return self._put_back(report, outcome.delay)
-                if outcome.kind is Kind.DEFER and delivery.is_last_receive:
+                # After hours of work too little is left of the time for which SQS hides a message: a new one has all of
+                # it. Not on a FIFO queue, whose order that would break: there it comes early.
+                too_long = seconds > _hideable(delivery) and not delivery.fifo
+                if too_long or (outcome.kind is Kind.DEFER and delivery.is_last_receive):
                     return self._send_again(report, seconds)
                 return self.wait(delivery, seconds)
             case Kind.LOST:
@@ -88,7 +91,7 @@ class Settlement:
 
     def wait(self, delivery: "Delivery", seconds: float) -> float:
         """Let the message come back after ``seconds`` (from now, returned as they are); sent to SQS by ``flush``."""
-        self._waits.append(_Wait(delivery.handle, time.monotonic() + seconds))
+        self._waits.append(_Wait(delivery.handle, time.monotonic() + min(seconds, _hideable(delivery))))
         return seconds
 
     def acknowledge(self, delivery: "Delivery") -> None:
@@ -120,19 +123,18 @@ class Settlement:
                 self._observer.event("WARNING", "visibility change failed", error=failed.get("Code"))
 
     def _send_again(self, report: "Report", wait: float) -> float | None:
-        """Give a deferred job a new message with receives of its own, then acknowledge the old one."""
+        """Give a job a new message with receives of its own, then acknowledge the old one."""
         from .delivery import fresh_message
 
         delivery = report.delivery
-        remembers = self._parks and report.job is not None and report.job.ledger
-        used_up = (
-            None if remembers else delivery.receive_count - 1
-        )  # a receive may have been an attempt: count it as one
+        # Without a record receives count as attempts, and the one of a deferred job as none.
+        receives = delivery.receive_count if report.outcome.kind is Kind.RETRY else delivery.receive_count - 1
+        used_up = None if self._remembers(report) else receives
         try:
             message = fresh_message(delivery, used_up, math.ceil(wait))
             self._sqs().send_message(QueueUrl=self._config.queue_url, **message)
         except Exception as error:
-            self._trouble("deferred job not sent again", error, message_id=delivery.message_id)
+            self._trouble("job not sent again", error, message_id=delivery.message_id)
             return self._dead_letter(report)
         return None
 
@@ -177,3 +179,10 @@ class Settlement:
 
     def _trouble(self, message: str, error: Exception, **fields: Any) -> None:
         self._observer.event("ERROR", message, error=type(error).__name__, **fields)
+
+
+def _hideable(delivery: "Delivery") -> float:
+    """For how many seconds SQS will still hide the message."""
+    if delivery.held_since is None:
+        return math.inf
+    return max(0.0, MAX_VISIBILITY - max(0.0, time.monotonic() - delivery.held_since))

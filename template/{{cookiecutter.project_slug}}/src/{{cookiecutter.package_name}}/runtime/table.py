@@ -3,6 +3,7 @@
 ``MemoryTable`` keeps items in a dictionary, for tests; ``dynamodb.DynamoTable`` is the real one.
 """
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -80,25 +81,27 @@ class Table(Protocol):
 
 
 class MemoryTable:
-    """A table in memory, with the same rules. Not for several threads."""
+    """A table in memory, with the same rules."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self.items: dict[str, dict[str, Any]] = {}
         self.others: list[Mapping[str, Any]] = []
 
     def update(self, update: Update) -> dict[str, Any]:
-        item = self.items.get(update.key, {})
-        if update.condition is not None and not update.condition.holds(item):
-            raise ConditionFailedError(dict(item))
-        changed = {KEY: update.key, **item, **update.sets}
-        for name, value in update.defaults.items():
-            changed.setdefault(name, value)
-        for name, number in update.adds.items():
-            changed[name] = item.get(name, 0) + number
-        for name in update.removes:
-            changed.pop(name, None)
-        self.items[update.key] = changed
-        return dict(changed)
+        with self._lock:
+            item = self.items.get(update.key, {})
+            if update.condition is not None and not update.condition.holds(item):
+                raise ConditionFailedError(dict(item))
+            changed = {KEY: update.key, **item, **update.sets}
+            for name, value in update.defaults.items():
+                changed.setdefault(name, value)
+            for name, number in update.adds.items():
+                changed[name] = item.get(name, 0) + number
+            for name in update.removes:
+                changed.pop(name, None)
+            self.items[update.key] = changed
+            return dict(changed)
 
     def get(self, key: str) -> dict[str, Any] | None:
         item = self.items.get(key)
