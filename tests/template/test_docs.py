@@ -27,10 +27,12 @@ def documented(baker: Baker, tmp_path_factory: pytest.TempPathFactory) -> Projec
     statements, its_test, _ = blocks(project, "effects")
     (mail,) = blocks(project, "dependencies")
     (thumbnails,) = blocks(project, "payloads")
+    films, *_ = blocks(project, "worker")
     for path, text in {
         "src/my_jobs/jobs/statements.py": statements,
         "src/my_jobs/jobs/mail.py": mail,
         "src/my_jobs/jobs/thumbnails.py": thumbnails,
+        "src/my_jobs/jobs/films.py": films,
         "tests/jobs/test_statements.py": its_test,
     }.items():
         (project.folder / path).write_text(text, encoding="utf-8")
@@ -171,6 +173,90 @@ def test_delays_work_as_shown(documented: Project) -> None:
     )
 
 
+def test_a_long_job_works_as_shown(documented: Project) -> None:
+    run(
+        documented,
+        """
+from my_jobs.jobs.films import ConvertFilm
+from my_jobs.runtime import JobContext
+
+def test_it(jobs, monkeypatch):
+    assert jobs.run(ConvertFilm, film="f", scenes=3).result == 3
+    monkeypatch.setattr(JobContext, "stopping", True)
+    out = jobs.run(ConvertFilm, film="f", scenes=3)
+    assert (out.kind, out.reason) == ("defer", "worker_stopping")
+""",
+    )
+
+
+def test_a_worker_runs_inside_another_process_as_shown(documented: Project) -> None:
+    _, inside, _ = blocks(documented, "worker")
+    imports, _, call = inside.partition("\n\nrun_worker")
+    call = "run_worker" + call
+    assert "minutes=2" in call
+    run(
+        documented,
+        f"""
+{imports}
+from my_jobs.jobs.films import ConvertFilm
+
+class Queue:
+    def __init__(self, body):
+        self.bodies, self.deleted = [body], []
+
+    def receive_message(self, **_):
+        if not self.bodies:
+            return {{}}
+        message = {{"MessageId": "1", "ReceiptHandle": "r-1", "Body": self.bodies.pop()}}
+        return {{"Messages": [{{**message, "Attributes": {{"ApproximateReceiveCount": "1"}}}}]}}
+
+    def get_queue_attributes(self, **_):
+        return {{"Attributes": {{"QueueArn": "arn:aws:sqs:us-east-1:123456789012:q"}}}}
+
+    def delete_message_batch(self, *, QueueUrl, Entries):
+        self.deleted += [entry["ReceiptHandle"] for entry in Entries]
+        return {{"Successful": [{{"Id": entry["Id"]}} for entry in Entries]}}
+
+    def delete_message(self, *, QueueUrl, ReceiptHandle):
+        self.deleted.append(ReceiptHandle)
+
+def test_it(jobs, monkeypatch):
+    queue = Queue(jobs.body(ConvertFilm, film="f", scenes=2))
+    monkeypatch.setattr(ConvertFilm, "isolate", "thread")
+    app.client = lambda service: queue
+{indented(call.replace("minutes=2", "seconds=1"))}
+    assert queue.deleted == ["r-1"]
+""",
+    )
+
+
+def test_a_cluster_is_started_on_the_depth_of_the_queue(documented: Project) -> None:
+    _, _, starter = blocks(documented, "worker")
+    run(
+        documented,
+        f"""
+{starter}
+
+class Queue:
+    depth = "0"
+
+    def get_queue_attributes(self, *, QueueUrl, AttributeNames):
+        assert QueueUrl == "queue"
+        return {{"Attributes": {{name: self.depth for name in AttributeNames}}}}
+
+def test_it():
+    queue, started = Queue(), []
+    running = lambda: bool(started)
+    start = lambda: started.append("cluster")
+    assert start_if_needed(queue, "queue", running, start) is False
+    queue.depth = "3"
+    assert start_if_needed(queue, "queue", running, start) is True
+    assert start_if_needed(queue, "queue", running, start) is False
+    assert started == ["cluster"]
+""",
+    )
+
+
 def test_the_request_travels_as_shown(documented: Project) -> None:
     (request,) = blocks(documented, "context")
     imports, _, call = request.partition("\n\n")
@@ -217,7 +303,8 @@ def exists(path: Path, function: str) -> bool:
     return not function or f"\ndef {function}(" in path.read_text(encoding="utf-8")
 
 
-def test_the_pages_are_listed_and_name_paths_that_exist(project: Project) -> None:
+def test_the_pages_are_listed_and_name_paths_that_exist(each: Project) -> None:
+    project = each
     pages = {file.as_posix() for file in project.files() if file.parts[0] == "docs"}
     assert set(re.findall(r"\((docs/\w+\.md)\)", project.text("README.md"))) == pages
     for page in pages:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.local_aws.provider_source import environment
 
-from .baking import COMBINATIONS, REPOSITORY, Baker, Project
+from .baking import COMBINATIONS, CONSUMERS, REPOSITORY, Baker, Project
 
 
 def terraform(folder: Path, *arguments: str) -> str:
@@ -46,19 +46,20 @@ def module_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_combination_is_formatted(baker: Baker, tmp_path: Path) -> None:
-    longest = {"project_slug": "s" * 30, "package_name": "p" * 40, "first_workload": "w" * 24}
+    longest = {"project_slug": "s" * 30, "package_name": "p" * 40, "first_workload": "w" * 24, "consumer": "both"}
     baker.bake(tmp_path / "longest", longest)
-    for python, architecture in COMBINATIONS:
-        answers = {"python_version": python, "architecture": architecture}
-        baker.bake(tmp_path / f"{python}-{architecture}", answers)
+    for python, architecture, consumer in COMBINATIONS:
+        answers = {"python_version": python, "architecture": architecture, "consumer": consumer}
+        baker.bake(tmp_path / f"{python}-{architecture}-{consumer}", answers)
     assert terraform(tmp_path, "fmt", "-check", "-recursive") == ""
 
 
-def test_it_is_valid_against_the_module(baker: Baker, tmp_path: Path, module_copy: Path) -> None:
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_it_is_valid_against_the_module(baker: Baker, tmp_path: Path, module_copy: Path, consumer: str) -> None:
     slug = "s" * 30
     source = Path(os.path.relpath(module_copy, tmp_path / "a b" / "ü" / slug / "terraform")).as_posix()
     answers = {"project_slug": slug, "package_name": "p" * 40, "first_workload": "w" * 24, "module_source": source}
-    project = baker.bake(tmp_path / "a b" / "ü", answers)
+    project = baker.bake(tmp_path / "a b" / "ü", {**answers, "consumer": consumer})
     (project.folder / "dist").mkdir()
     (project.folder / "dist" / "lambda.zip").touch()  # the module wants to see that it was built
     terraform(project.folder / "terraform", "init", "-input=false", "-backend=false")
