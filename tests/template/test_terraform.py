@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import hcl2
 import pytest
@@ -66,10 +69,52 @@ def test_it_is_valid_against_the_module(baker: Baker, tmp_path: Path, module_cop
     assert "Success" in terraform(project.folder / "terraform", "validate")
 
 
-def test_the_handler_is_the_function_that_the_project_has(project: Project) -> None:
+def workloads(project: Project) -> dict[str, Any]:
     (local,) = hcl2.loads(project.text("terraform/workloads.tf"))["locals"]
-    (workload,) = (value for key, value in local["workloads"].items() if key.strip('"') == "default")
-    module, _, function = workload["lambda"]["handler"].strip('"').rpartition(".")
+    return {key.strip('"'): value for key, value in local["workloads"].items() if not key.startswith("__")}
+
+
+def test_every_workload_that_a_job_names_is_there(each: Project) -> None:
+    code = "from my_jobs.app import app; print(*[job.workload or app.workload for job in app.registry.scan()])"
+    assert set(each.python("-c", code).stdout.split()) == set(workloads(each))
+
+
+def test_what_takes_long_runs_on_ecs_and_the_rest_where_it_was_asked_for(projects: Mapping[str, Project]) -> None:
+    kinds = {
+        consumer: {key: kind for key, workload in workloads(project).items() for kind in workload if kind in CONSUMERS}
+        for consumer, project in projects.items()
+    }
+    assert kinds == {
+        "lambda": {"default": "lambda"},
+        "ecs": {"default": "ecs"},
+        "both": {"default": "lambda", "slow": "ecs"},
+    }
+    assert 'workload = "slow"' in projects["both"].text("src/my_jobs/jobs/exports.py")
+
+
+def test_the_module_knows_every_field(projects: Mapping[str, Project]) -> None:
+    # Terraform drops the fields of an object that a module's variable does not declare, without a word.
+    declared = (REPOSITORY / "variables.tf").read_text(encoding="utf-8")
+    for kind, workload in (("lambda", "default"), ("ecs", "slow")):
+        known = re.search(
+            rf"^    {kind} += (?:optional\()?object\(\{{\n(.*?)^    \}}\)", declared, re.DOTALL | re.MULTILINE
+        )
+        assert known is not None
+        fields = set(re.findall(r"^      (\w+) +=", known[1], re.MULTILINE))
+        assert {field for field in workloads(projects["both"])[workload][kind] if not field.startswith("__")} <= fields
+
+
+def test_the_readme_gives_every_variable_that_has_no_default(projects: Mapping[str, Project]) -> None:
+    for consumer, project in projects.items():
+        blocks = [hcl2.loads(text) for text in re.findall(r"```hcl\n(.*?)```", project.text("README.md"), re.DOTALL)]
+        given = {name for block in blocks for name in block if not name.startswith("__")}
+        variables = hcl2.loads(project.text("terraform/variables.tf"))["variable"]
+        required = {name.strip('"') for variable in variables for name, v in variable.items() if "default" not in v}
+        assert given == required, consumer
+
+
+def test_the_handler_is_the_function_that_the_project_has(project: Project) -> None:
+    module, _, function = workloads(project)["default"]["lambda"]["handler"].strip('"').rpartition(".")
     done = project.python("-c", f"import {module} as module; print(callable(module.{function}))")
     assert done.stdout.strip() == "True"
     assert (project.folder / "terraform" / "../dist").resolve() == project.folder / "dist"
