@@ -70,6 +70,8 @@ def test_it_is_not_root_and_a_cluster_can_see_that(image: Project) -> None:
     user, _, group = only(stages(image)[-1], "USER").partition(":")
     assert int(user) > 0
     assert int(group) > 0
+    # modules/ecs-consumer mounts a volume there and makes the rest read-only; undeclared it would belong to root.
+    assert json.loads(only(stages(image)[-1], "VOLUME")) == ["/tmp"]
     instructions = [name for name, _ in stages(image)[-1]]
     assert instructions.index("USER") > max(n for n, name in enumerate(instructions) if name == "COPY")
 

@@ -20,13 +20,13 @@ variable "image" {
 }
 
 variable "ecs_cluster_arn" {
-  description = "ECS cluster that the workers run in. Its tasks start on Fargate: an empty cluster will do."
+  description = "ECS cluster that the workers run in. It has the capacity provider FARGATE (and FARGATE_SPOT for spot = true), and needs no machines."
   type        = string
   nullable    = false
 }
 
 variable "subnet_ids" {
-  description = "Subnets of the workers, with a way to SQS, SNS, DynamoDB, ECR and CloudWatch Logs: a NAT gateway or VPC endpoints."
+  description = "Subnets of the workers, with a way to SQS, SNS, DynamoDB, S3, ECR and CloudWatch Logs: a NAT gateway or VPC endpoints."
   type        = list(string)
   nullable    = false
 }

@@ -40,8 +40,9 @@ locals {
         max_tasks           = 4   # the ceiling: slots x max_tasks jobs at a time
         job_seconds         = 300 # what a job takes; with the next line it says how many tasks a backlog needs
         max_latency_seconds = 900
+        # lease_seconds     = 120  # how long a job may go without progress, and until a dead worker's job is taken over
+        # spot              = true # cheaper; a task gets two minutes' notice
         # policy_arns       = { exports = aws_iam_policy.exports.arn } # what the jobs themselves may do
-        # spot              = true # cheaper; a task may get two minutes' notice
       }
 
       # Jobs for later than 15 minutes from now, up to a year. About $50 to $75 per million such jobs, nothing for others.
