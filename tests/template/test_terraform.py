@@ -67,6 +67,53 @@ def test_it_is_valid_against_the_module(baker: Baker, tmp_path: Path, module_cop
     (project.folder / "dist" / "lambda.zip").touch()  # the module wants to see that it was built
     terraform(project.folder / "terraform", "init", "-input=false", "-backend=false")
     assert "Success" in terraform(project.folder / "terraform", "validate")
+    if consumer == "both":  # it has either kind of workload
+        gives_workers_their_environment(project)
+
+
+def gives_workers_their_environment(project: Project) -> None:
+    """Applied to a provider that only pretends: what `make worker` reads holds all that a worker is told on ECS."""
+    folder = project.folder / "terraform"
+    text = project.text("terraform/workloads.tf").replace("# delay = true", "delay = true")
+    (folder / "workloads.tf").write_text(text, encoding="utf-8")
+    (folder / "tests").mkdir()
+    (folder / "tests" / "environment.tftest.hcl").write_text(ENVIRONMENT, encoding="utf-8")
+    assert "1 passed, 0 failed" in terraform(folder, "test")
+
+
+ENVIRONMENT = f"""
+mock_provider "aws" {{
+  source = "{(REPOSITORY / "tests" / "terraform" / "mocks").as_posix()}"
+}}
+
+variables {{
+  image              = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/jobs:1"
+  ecs_cluster_arn    = "arn:aws:ecs:eu-west-1:123456789012:cluster/main"
+  subnet_ids         = ["subnet-1"]
+  security_group_ids = ["sg-1"]
+}}
+
+run "apply" {{
+  assert {{
+    condition     = alltrue([for key, given in output.worker_environment : given["JOBS_WORKLOAD"] == key])
+    error_message = jsonencode(output.worker_environment)
+  }}
+
+  assert {{
+    condition = alltrue([for given in output.worker_environment : length(setsubtract([
+      "AWS_DEFAULT_REGION", "JOBS_APP", "JOBS_DELAY_MACHINE_ARN", "JOBS_DLQ_URL", "JOBS_FIFO_TOPIC_ARN",
+      "JOBS_MAX_MESSAGE_BYTES", "JOBS_MAX_RECEIVE_COUNT", "JOBS_QUEUE_URL", "JOBS_TABLE", "JOBS_TOPIC_ARN",
+      "POWERTOOLS_SERVICE_NAME",
+    ], keys(given))) == 0])
+    error_message = jsonencode(output.worker_environment)
+  }}
+
+  assert {{
+    condition     = keys(output.worker_environment) == keys(output.workloads)
+    error_message = jsonencode(keys(output.worker_environment))
+  }}
+}}
+"""
 
 
 def workloads(project: Project) -> dict[str, Any]:
