@@ -133,12 +133,12 @@ def built(
     return build(projects[request.param], tmp_path_factory.mktemp("image"))
 
 
-def inside(built: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def inside(built: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run Python with the packages of the image and no others: -S leaves those of this machine out."""
     return subprocess.run(
         [sys.executable, "-S", *arguments],
         cwd=built / "app",
-        env={**clean_environment(), "PYTHONPATH": str(built / "packages")},
+        env={**clean_environment(), "PYTHONPATH": str(built / "packages"), **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -166,6 +166,16 @@ def test_the_worker_starts_with_what_is_in_the_image(built: Path, projects: Mapp
     assert done.returncode == 0, done.stderr
     for option in ("--check", "--exit-when-idle"):
         assert option in done.stdout
+
+
+def test_a_worker_without_the_stacks_environment_says_so_and_ends_with_2(built: Path) -> None:
+    done = inside(built, "-m", "my_jobs", "worker")
+    assert (done.returncode, "JOBS_QUEUE_URL" in done.stderr) == (2, True), done.stderr
+
+
+def test_the_health_check_fails_where_no_worker_is(built: Path) -> None:
+    done = inside(built, "-m", "my_jobs", "worker", "--check", JOBS_LIVENESS_FILE=str(built / "none"))
+    assert done.returncode == 1, done.stderr
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

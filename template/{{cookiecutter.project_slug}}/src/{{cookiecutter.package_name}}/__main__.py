@@ -3,4 +3,4 @@
 from .app import app
 from .runtime.worker_cli import main
 
-raise SystemExit(main(app))
+main(app)  # ends the process with the exit code
