@@ -18,6 +18,8 @@ ANSWERS = json.loads(r"""{{ cookiecutter | tojson }}""")
 
 PYTHON_VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 ARCHITECTURES = ("arm64", "x86_64")
+CONSUMERS = ("lambda", "ecs", "both")
+SLOW_WORKLOAD = "slow"  # what `consumer = both` adds to the first one
 
 # A package of one of these names would hide, or be hidden by, something that the project imports.
 INSTALLED = set(
@@ -109,6 +111,8 @@ def check_workload():
             "must not end in 'dlq': that suffix marks the dead-letter queue of a workload",
             suggest(re.sub("-?dlq$", "", value), "-", WORKLOAD_LENGTH, "default"),
         )
+    if ANSWERS["consumer"] == "both" and value == SLOW_WORKLOAD:
+        refuse("first_workload", "consumer=both adds a workload of this name, which runs on ECS", "default")
 
 
 def check_region():
@@ -193,6 +197,7 @@ def main():
     check_text("author", "The My Jobs team")
     check_choice("python_version", PYTHON_VERSIONS, "3.13")
     check_choice("architecture", ARCHITECTURES, "arm64")
+    check_choice("consumer", CONSUMERS, "lambda")
     check_workload()
     check_region()
     check_module_source()

@@ -137,7 +137,8 @@ class Workshop:
         shutil.copytree(self.runtime, source / "runtime", ignore=shutil.ignore_patterns("__pycache__"))
         answers = {"project_slug": "bench", "package_name": package, "first_workload": "default"}
         for name in ("__init__.py", "app.py", "lambda_function.py"):
-            text = (RUNTIME.parent / name).read_text(encoding="utf-8")
+            (template,) = RUNTIME.parent.glob(f"*{name}*")  # the name of a file can be a condition
+            text = template.read_text(encoding="utf-8")
             text = re.sub(r"\{\{ ?cookiecutter\.(\w+) ?\}\}", lambda match: answers.get(match[1], "bench"), text)
             (source / name).write_text(text, encoding="utf-8")
         (jobs / "__init__.py").write_text('"""The jobs."""\n', encoding="utf-8")
@@ -176,7 +177,8 @@ def compile_tree(folder: Path, invalidation: str) -> None:
 
 
 def _required() -> list[str]:
-    lines = (TEMPLATE / "requirements-lambda.txt").read_text(encoding="utf-8").splitlines()
+    (template,) = TEMPLATE.glob("*requirements-lambda.txt*")
+    lines = template.read_text(encoding="utf-8").splitlines()
     return [line.partition("==")[0] for line in lines if "==" in line and not line.startswith("#")]
 
 

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -23,7 +24,8 @@ RUNTIME_FOLDER = TEMPLATE / PROJECT_FOLDER / "src" / "{{cookiecutter.package_nam
 
 PYTHON_VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 ARCHITECTURES = ("arm64", "x86_64")
-COMBINATIONS = [(python, architecture) for python in PYTHON_VERSIONS for architecture in ARCHITECTURES]
+CONSUMERS = ("lambda", "ecs", "both")
+COMBINATIONS = list(product(PYTHON_VERSIONS, ARCHITECTURES, CONSUMERS))
 
 # Caches that running tests leave behind; the template's own .gitignore names them, so a clone has none.
 CACHES = shutil.ignore_patterns("__pycache__", "*.pyc", ".mypy_cache", ".ruff_cache", ".pytest_cache")

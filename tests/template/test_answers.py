@@ -164,6 +164,15 @@ def test_an_answer_is_refused_and_its_suggestion_is_accepted(
     baker.bake(tmp_path, {name: suggestion for name, (_, suggestion) in found.items()})
 
 
+def test_the_workload_that_both_adds_is_no_first_one(
+    baker: Baker, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = refusal(baker, tmp_path, capfd, consumer="both", first_workload="slow")
+    assert found == {"first_workload": ("consumer=both adds a workload of this name, which runs on ECS", "default")}
+    for consumer in ("lambda", "ecs"):
+        baker.bake(tmp_path / consumer, {"consumer": consumer, "first_workload": "slow"})
+
+
 @pytest.mark.parametrize("answer", ["Jobs/../x", "../x", "/tmp/x", "a/b", "a\\b", ".", "..", "", " "])
 def test_a_slug_that_is_no_folder_name_makes_no_folder(baker: Baker, tmp_path: Path, answer: str) -> None:
     # cookiecutter makes the project folder before it runs the hook, so this rule has to hold earlier.
@@ -175,7 +184,7 @@ def test_a_slug_that_is_no_folder_name_makes_no_folder(baker: Baker, tmp_path: P
 
 
 def test_an_answer_that_is_no_choice_is_refused(baker: Baker, tmp_path: Path) -> None:
-    for question, answer in (("python_version", "3.10"), ("architecture", "riscv")):
+    for question, answer in (("python_version", "3.10"), ("architecture", "riscv"), ("consumer", "fargate")):
         with pytest.raises(ValueError, match=answer):
             baker.bake(tmp_path, {question: answer})
     assert list(tmp_path.iterdir()) == []

@@ -1,7 +1,8 @@
 """A generated project passes its own checks: style, formatting, strict types, tests, unedited runtime.
 
 The interpreter and the tools are those of these tests, which have the versions that a project pins. What Python is
-checked does not depend on the architecture (see test_rendered), so four projects stand for all combinations.
+checked does not depend on the architecture (see test_rendered), so one project per Python and consumer stands for all
+combinations.
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from .baking import Baker, Project
+from .baking import CONSUMERS, Baker, Project
 
+NAMES = {
+    "3.11": {"architecture": "arm64", "project_name": "My Jobs"},
+    "3.12": {"architecture": "x86_64", "package_name": "p" * 40, "first_workload": "w" * 24},
+    "3.13": {"architecture": "arm64", "project_name": 'Zoë\'s "Jobs" \\', "first_workload": "e-mail"},
+    "3.14": {"architecture": "x86_64", "package_name": "jobs"},
+}
 PROJECTS = [
-    {"python_version": "3.11", "architecture": "arm64", "project_name": "My Jobs"},
-    {"python_version": "3.12", "architecture": "x86_64", "package_name": "p" * 40, "first_workload": "w" * 24},
-    {"python_version": "3.13", "architecture": "arm64", "project_name": 'Zoë\'s "Jobs" \\', "first_workload": "e-mail"},
-    {"python_version": "3.14", "architecture": "x86_64", "package_name": "jobs"},
+    {"python_version": python, "consumer": consumer, **names}
+    for python, names in NAMES.items()
+    for consumer in CONSUMERS
 ]
 
 
@@ -30,7 +36,7 @@ def check(project: Project) -> str:
     return project.python("-m", "pytest", "-q", "-p", "no:cacheprovider").stdout
 
 
-@pytest.mark.parametrize("answers", PROJECTS, ids=[answers["python_version"] for answers in PROJECTS])
+@pytest.mark.parametrize("answers", PROJECTS, ids=[f"{a['python_version']}-{a['consumer']}" for a in PROJECTS])
 def test_a_project_passes_its_own_checks(baker: Baker, tmp_path: Path, answers: dict[str, str]) -> None:
     output = check(baker.bake(tmp_path, answers))
     assert re.search(r"^\d+ passed in", output, re.MULTILINE), output
@@ -43,8 +49,11 @@ def test_the_commands_of_make_check_are_the_ones_checked_here(project: Project) 
     assert re.search(r"^check: lint leftovers test ", makefile, re.MULTILINE)
 
 
-def test_a_job_added_as_the_readme_says_works_and_changes_no_terraform(baker: Baker, tmp_path: Path) -> None:
-    project = baker.bake(tmp_path)
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_a_job_added_as_the_readme_says_works_and_changes_no_terraform(
+    baker: Baker, tmp_path: Path, consumer: str
+) -> None:
+    project = baker.bake(tmp_path, {"consumer": consumer})
     before = {file: project.text(file) for file in project.files()}
     job, test = re.findall(r"```python\n(.*?)```", project.text("README.md"), re.DOTALL)[:2]
     (project.folder / "src/my_jobs/jobs/images.py").write_text(job, encoding="utf-8")
@@ -54,7 +63,8 @@ def test_a_job_added_as_the_readme_says_works_and_changes_no_terraform(baker: Ba
     assert int(passed[1]) == int(passed[0]) + 1
     assert f"{passed[1]} passed in" in output
     names = project.python("-c", "from my_jobs.app import app; print(*app.registry.names())").stdout.split()
-    assert set(names) == {"reports.build", "invoices.issue", "webhooks.deliver", "images.thumbnail"}
+    samples = {"reports.build", "invoices.issue", "webhooks.deliver", *(["exports.orders"] * (consumer != "lambda"))}
+    assert set(names) == {*samples, "images.thumbnail"}
     assert {file: project.text(file) for file in before} == before
 
 

@@ -26,21 +26,30 @@ def package(project: Project, python: str, architecture: str) -> bytes:
     return zip_bytes(project)
 
 
-def test_a_fresh_project_checks_and_packages_itself(baker: Baker, tmp_path: Path) -> None:
-    project = baker.bake(tmp_path / "a b" / "ü", {"python_version": "3.12", "architecture": "x86_64"})
+@pytest.mark.parametrize("consumer", ["lambda", "ecs"])
+def test_a_fresh_project_checks_and_packages_itself(baker: Baker, tmp_path: Path, consumer: str) -> None:
+    answers = {"python_version": "3.12", "architecture": "x86_64", "consumer": consumer}
+    project = baker.bake(tmp_path / "a b" / "ü", answers)
     checked = project.run("make", f"PYTHON={sys.executable}", "check", LC_ALL="C").stdout
     assert re.search(r"\d+ passed", checked)
     assert "runtime: unedited" in checked
-    packaged = project.run("make", "package", LC_ALL="C").stdout
-    assert "dist/lambda.zip" in packaged
-    first = zip_bytes(project)
-    assert project.run("make", "package").returncode == 0
-    assert zip_bytes(project) == first
+    shown = project.run(".venv/bin/python", "-m", "my_jobs", "worker", "--help", PYTHONPATH="src").stdout
+    assert "--exit-when-idle" in shown
+    if consumer == "lambda":
+        packages_itself(project)
     again = project.run("make", "test").stdout
     assert "pip install" not in again, "the virtual environment is made once"
     project.run("make", "clean")
     assert not (project.folder / ".venv").exists()
     assert not (project.folder / "dist").exists()
+
+
+def packages_itself(project: Project) -> None:
+    packaged = project.run("make", "package", LC_ALL="C").stdout
+    assert "dist/lambda.zip" in packaged
+    first = zip_bytes(project)
+    assert project.run("make", "package").returncode == 0
+    assert zip_bytes(project) == first
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

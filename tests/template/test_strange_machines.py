@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -149,8 +151,54 @@ def test_make_refuses_a_named_python_that_will_not_do(project: Project, tmp_path
     assert not (project.folder / ".venv").exists()
 
 
-def test_make_without_a_target_lists_the_commands(project: Project) -> None:
-    shown = project.run("make", "--no-print-directory").stdout
+@pytest.mark.parametrize(
+    ("consumer", "building"), [("lambda", ["package"]), ("ecs", ["image"]), ("both", ["package", "image"])]
+)
+def test_make_without_a_target_lists_the_commands(
+    projects: Mapping[str, Project], consumer: str, building: list[str]
+) -> None:
+    shown = projects[consumer].run("make", "--no-print-directory").stdout
     assert [line.split()[1] for line in shown.splitlines()] == [
-        *("help", "setup", "test", "lint", "format", "package", "check", "clean")
+        *("help", "setup", "test", "lint", "format", *building, "worker", "check", "clean")
     ]
+
+
+@pytest.fixture
+def deployed(baker: Baker, tmp_path: Path) -> Callable[[str, int], Project]:
+    """A project whose packages are installed, with a `terraform` that prints this and ends so."""
+
+    def make(said: str, status: int) -> Project:
+        project = baker.bake(tmp_path / "a b", {"first_workload": "e-mail"})
+        scripts = {
+            tmp_path / "terraform": f"echo \"$@\" >&2; printf '%s' '{said}'; exit {status}",
+            project.folder / ".venv/bin/python": f'exec "{sys.executable}" "$@"',
+        }
+        for file, body in scripts.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+            file.chmod(0o755)
+        (project.folder / ".venv/.installed").touch()
+        show = (
+            "import os, sys; print(sys.argv[1:], os.environ.get('JOBS_QUEUE_URL'), os.environ.get('JOBS_QUEUE_URLS'))"
+        )
+        (project.folder / "src/my_jobs/__main__.py").write_text(show, encoding="utf-8")
+        path = f"{tmp_path}:{clean_environment()['PATH']}"
+        return Project(project.folder, {**clean_environment(), "PATH": path})
+
+    return make
+
+
+def test_make_worker_has_the_environment_of_the_stack(deployed: Callable[[str, int], Project]) -> None:
+    urls = json.dumps({"e-mail": "https://sqs/1", "it's": "$HOME `x`"})
+    stack = {"e-mail": {"JOBS_QUEUE_URL": "https://sqs/1", "JOBS_QUEUE_URLS": urls}, "other": {"JOBS_QUEUE_URL": "2"}}
+    project = deployed(json.dumps(stack).replace("'", "'\\''"), 0)
+    shown = project.run("make", "worker").stdout.splitlines()
+    assert shown == ["-chdir=terraform output -json worker_environment", f"['worker'] https://sqs/1 {urls}"]
+    assert project.run("make", "worker", "WORKLOAD=other").stdout.endswith("\n['worker'] 2 None\n")
+    with pytest.raises(AssertionError, match=r"no workload 'slow'.*make worker WORKLOAD=e-mail or other"):
+        project.run("make", "worker", "WORKLOAD=slow")
+
+
+def test_make_worker_without_a_stack_says_so(deployed: Callable[[str, int], Project]) -> None:
+    with pytest.raises(AssertionError, match="Nothing is deployed from terraform/ here"):
+        deployed("", 1).run("make", "worker")

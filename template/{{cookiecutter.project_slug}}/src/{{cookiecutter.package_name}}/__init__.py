@@ -1,1 +1,1 @@
-"""Background jobs: the jobs in `jobs/`, the application in `app.py`, what Lambda calls in `lambda_function.py`."""
+"""Background jobs: the jobs in `jobs/`, the application in `app.py`, and beside it what runs them."""

@@ -36,7 +36,7 @@ class DeliverWebhook(Job[WebhookArgs, int]):
     name = "webhooks.deliver"
     retry = full_jitter(base=timedelta(seconds=5), cap=timedelta(minutes=15), max_attempts=8)
     on = {SubscriberGone: Permanent("subscriber_gone")}
-    timeout = timedelta(seconds=30)  # less than the Lambda function's own
+    timeout = timedelta(seconds=30)  # {{ "less than the Lambda function's own" if cookiecutter.__lambda else "of one run; then it is interrupted and retried" }}
     ttl = timedelta(days=1)  # nobody wants to hear of it later than that
     regenerable = True  # so it may be discarded then, and is counted
     log_fields = ("event",)
