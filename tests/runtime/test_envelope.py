@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from runtime.deadletter import dead_letter
 from runtime.engine import Report
-from runtime.envelope import Envelope, NotAJobError, Pointer, decode, encode, locations
+from runtime.envelope import Envelope, NotAJobError, Pointer, PutOff, decode, encode, locations
 from runtime.failure import Failure
 from runtime.outcome import Kind, Outcome
 from runtime.schema import envelope_schema
@@ -75,8 +75,17 @@ ASKED = Envelope(
     enqueued_at=datetime(2026, 3, 1, tzinfo=UTC),
     payload={},
 )
+PUT_OFF = Envelope(
+    id="job-6",
+    job="report.build",
+    enqueued_at=datetime(2026, 3, 1, tzinfo=UTC),
+    attempts_before=1,
+    put_off=PutOff(times=2, since=datetime(2026, 3, 1, 0, 1, 30, tzinfo=UTC)),
+    payload={},
+)
 # File to what it means.
 GOLDEN = {
+    "put_off.json": PUT_OFF,
     "context.json": ASKED,
     "claim.json": CLAIM,
     "keyed.json": KEYED,
@@ -97,7 +106,9 @@ def test_a_golden_message_is_read(name: str) -> None:
     assert decode(wire(name)) == GOLDEN[name]
 
 
-@pytest.mark.parametrize("name", ["all_fields.json", "raw.json", "keyed.json", "claim.json", "context.json"])
+@pytest.mark.parametrize(
+    "name", ["all_fields.json", "raw.json", "keyed.json", "claim.json", "context.json", "put_off.json"]
+)
 def test_a_golden_message_is_written_byte_for_byte(name: str) -> None:
     assert encode(GOLDEN[name]) == wire(name)
 
@@ -129,14 +140,25 @@ SCHEMA = json.loads((RUNTIME / "envelope.schema.json").read_text(encoding="utf-8
 
 @pytest.mark.parametrize(
     "name",
-    ["all_fields.json", "claim.json", "context.json", "keyed.json", "minimal.json", "raw.json", "unknown_fields.json"],
+    [
+        "all_fields.json",
+        "claim.json",
+        "context.json",
+        "keyed.json",
+        "minimal.json",
+        "put_off.json",
+        "raw.json",
+        "unknown_fields.json",
+    ],
 )
 def test_golden_messages_fit_the_schema(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(json.loads(wire(name)), SCHEMA, cls=jsonschema.Draft202012Validator)
 
 
-@pytest.mark.parametrize("broken", [{"id": ""}, {"job": None}, {"v": 0}, {"payload": []}, {"attempts_before": -1}])
+@pytest.mark.parametrize(
+    "broken", [{"id": ""}, {"job": None}, {"v": 0}, {"payload": []}, {"attempts_before": -1}, {"put_off": {"times": 1}}]
+)
 def test_schema_and_code_refuse_the_same(broken: dict[str, Any]) -> None:
     content = {**json.loads(wire("minimal.json")), **broken}
     with pytest.raises(jsonschema.ValidationError):

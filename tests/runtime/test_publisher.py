@@ -209,6 +209,27 @@ def test_a_workload_that_the_stack_lacks_is_refused(aws: Aws) -> None:
         publisher(aws, queue_urls=QUEUES).enqueue(job, Work())
 
 
+DIRECT = {
+    "queue_urls": QUEUES,
+    "delay_machines": {"alerts": "arn:aws:states:eu-west-1:123456789012:stateMachine:alerts"},
+}
+
+
+def test_a_direct_workload_is_known_by_its_machine_which_keeps_its_delays(aws: Aws) -> None:
+    job = job_of(nothing, workload="alerts")
+    now = publisher(aws, **DIRECT).message(job, Work())
+    assert (now.queue_url, now.machine, now.attributes["workload"]["StringValue"]) == ("", "", "alerts")
+    later = publisher(aws, **DIRECT).message(job, Work(), delay=seconds(60))
+    assert (later.queue_url, later.machine) == ("", DIRECT["delay_machines"]["alerts"])
+    assert decode(later.body).not_before is None
+
+
+def test_a_direct_workload_keeps_no_order(aws: Aws) -> None:
+    job = job_of(nothing, workload="alerts", group=staticmethod(lambda args: args.label))
+    with pytest.raises(PublishError, match=r"'alerts' is direct: without a queue there is no order.*Remove `group`"):
+        publisher(aws, **DIRECT).enqueue(job, Work(label="a"))
+
+
 @pytest.mark.parametrize(
     ("job", "fields", "variable"),
     [(PROBE, {"topic_arn": ""}, "JOBS_TOPIC_ARN"), (GROUPED, {"fifo_topic_arn": ""}, "JOBS_FIFO_TOPIC_ARN")],

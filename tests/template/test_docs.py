@@ -27,10 +27,14 @@ def documented(baker: Baker, tmp_path_factory: pytest.TempPathFactory) -> Projec
     statements, its_test, _ = blocks(project, "effects")
     (mail,) = blocks(project, "dependencies")
     (thumbnails,) = blocks(project, "payloads")
+    pictures, direct_function, alerts = blocks(project, "workloads")
     for path, text in {
         "src/my_jobs/jobs/statements.py": statements,
         "src/my_jobs/jobs/mail.py": mail,
         "src/my_jobs/jobs/thumbnails.py": thumbnails,
+        "src/my_jobs/jobs/pictures.py": pictures,
+        "src/my_jobs/jobs/alerts.py": alerts,
+        "src/my_jobs/direct_function.py": direct_function,
         "tests/jobs/test_statements.py": its_test,
     }.items():
         (project.folder / path).write_text(text, encoding="utf-8")
@@ -168,6 +172,70 @@ def test_delays_work_as_shown(documented: Project) -> None:
         documented,
         f"{rest}\n\ndef test_it(jobs):\n{indented('app.enqueue' + calls)}\n"
         "    assert jobs.drain().succeeded == 0\n    assert jobs.drain(within=timedelta(minutes=10)).succeeded == 2\n",
+    )
+
+
+def test_a_workload_is_split_off_by_one_word_of_the_class(documented: Project) -> None:
+    run(
+        documented,
+        """
+from my_jobs.jobs.pictures import PictureArgs, ResizePicture
+from my_jobs.lambda_function import handler
+from my_jobs.runtime.testing import lambda_context, sqs_event
+
+def test_it(app, jobs, monkeypatch):
+    app.enqueue(ResizePicture, PictureArgs(picture="a"))
+    assert jobs.assert_enqueued(ResizePicture).workload == "pictures"
+    monkeypatch.setattr(ResizePicture, "workload", None)
+    app.enqueue(ResizePicture, PictureArgs(picture="b"))
+    assert jobs.assert_enqueued(ResizePicture, picture="b").workload == "default"
+    # Whatever the class says now, the function that has the message runs it.
+    assert handler(sqs_event([jobs.body(ResizePicture, picture="c")]), lambda_context()) == {"batchItemFailures": []}
+""",
+    )
+
+
+def test_a_workload_without_a_queue_works_as_shown(documented: Project) -> None:
+    run(
+        documented,
+        """
+import json
+from dataclasses import replace
+from datetime import timedelta
+from my_jobs.jobs.alerts import AlertArgs, NotifyOnCall
+from my_jobs.runtime.direct_entry import job_bodies
+from my_jobs.runtime.testing import lambda_context
+
+def test_retries_in_code(jobs):
+    def waits(attempt):
+        return NotifyOnCall.retry.delay(attempt, None).total_seconds()
+    assert [waits(attempt) for attempt in (1, 2, 9)] == [30, 45, 150]
+    assert NotifyOnCall.retry.max_attempts == 10
+
+def test_it_comes_again_through_the_machine(app, jobs, monkeypatch):
+    from my_jobs.direct_function import handler
+    machine = "arn:aws:states:us-east-1:123456789012:stateMachine:alerts-delay"
+    vars(app)["config"] = replace(app.config, queue_url="", delay_machine_arn=machine)
+    started = []
+    class Client:
+        def start_execution(self, **arguments):
+            started.append(json.loads(arguments["input"]))
+    app.client = lambda service: Client()
+    def busy(self, args, ctx):
+        if ctx.attempt == 1:
+            raise ConnectionError
+    monkeypatch.setattr(NotifyOnCall, "run", busy)
+    def event(body, number):
+        return {"Records": [{"EventSource": "aws:sns", "Sns": {"MessageId": f"n-{number}", "Message": body}}]}
+    body = jobs.body(NotifyOnCall, text="fire")
+    assert handler(event(body, 1), lambda_context()) is None
+    (trip,) = started
+    jobs.advance(seconds=31)
+    assert handler(event(trip["body"], 2), lambda_context()) is None
+    assert len(started) == 1
+    record = {"requestContext": {"condition": "RetriesExhausted"}, "requestPayload": event(body, 1)}
+    assert job_bodies(json.dumps(record)) == [body]
+""",
     )
 
 

@@ -31,6 +31,17 @@ class Pointer(BaseModel):
     ] = None
 
 
+class PutOff(BaseModel):
+    """How often, and since when, a consumer without a queue has put a job off without a run of it: what a queue's
+    receive count and its time of the first receive tell.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    times: Annotated[int, Field(ge=0, description="Deliveries since the last attempt that did not run the job.")]
+    since: Annotated[AwareDatetime, Field(description="When the first of them was.")]
+
+
 class Envelope(BaseModel):
     """One published job. Only ``id``, ``job`` and ``payload`` are required; unknown fields are ignored, so that a newer
     producer is read.
@@ -64,6 +75,10 @@ class Envelope(BaseModel):
     not_before: Annotated[AwareDatetime | None, Field(description="Not started before it.")] = None
     attempts_before: Annotated[int, Field(ge=0, description="Attempts used up before this message was sent.")] = 0
     generation: Annotated[int, Field(ge=0, description="How often the job was redriven.")] = 0
+    put_off: Annotated[
+        PutOff | None,
+        Field(description="Set by a consumer without a queue, which publishes a job again to put it off."),
+    ] = None
     claim: Annotated[
         Pointer | None, Field(description="Claim check: the payload is this object, and `payload` is empty.")
     ] = None
@@ -137,6 +152,8 @@ def encode(envelope: Envelope) -> str:
         ValueError: the payload holds a lone surrogate, which no encoding can carry.
     """
     header = {name: value for name, value in envelope if value is not None and value != {} and name != "payload"}
+    if envelope.put_off is not None:
+        header["put_off"] = envelope.put_off.model_dump()
     if envelope.claim is not None:
         header["claim"] = envelope.claim.model_dump(exclude={"digest"} if envelope.claim.digest is None else None)
     try:

@@ -287,7 +287,7 @@ def jobs(app: App, delay_workloads: Collection[str]) -> Iterator[Jobs]:
     """Runs jobs of the project's ``app`` in memory; see ``Jobs``."""
     tester = Jobs(app)
     before = dict(vars(app))
-    for part in ("publisher", "breakers", "claims", "_consumer"):
+    for part in ("publisher", "breakers", "claims", "_consumer", "_direct_consumer"):
         vars(app).pop(part, None)
     # Who knows some of a stack's delay machines knows all of its queues.
     workloads = (
