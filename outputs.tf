@@ -131,3 +131,13 @@ output "kms_key_policy_statements" {
     flatten([for key in slice(keys(module.delay), 0, min(1, length(module.delay))) : module.delay[key].kms_key_policy_statements]),
   ) : statement if var.kms_key != null]
 }
+
+output "schedules" {
+  description = "The schedules: their group, the queue of what could not be sent, their role, and each by key; null without any."
+  value = one([for schedule in module.schedule : {
+    group     = schedule.group
+    dlq       = schedule.dlq
+    role      = schedule.role
+    schedules = schedule.schedules
+  }])
+}

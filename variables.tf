@@ -50,12 +50,15 @@ variable "workloads" {
       subnet_ids           = list(string)
       security_group_ids   = list(string)
       assign_public_ip     = optional(bool, false)
+      user                 = optional(string, "10001:10001")
+      readonly_root        = optional(bool, true)
       spot                 = optional(bool, false)
       slots                = optional(number, 1)
       min_tasks            = optional(number, 0)
       max_tasks            = number
       job_seconds          = number
       max_latency_seconds  = optional(number, 900)
+      idle_minutes         = optional(number, 10)
       lease_seconds        = optional(number, 120)
       stop_timeout_seconds = optional(number, 120)
       environment          = optional(map(string), {})
@@ -297,4 +300,45 @@ variable "tags" {
   type        = map(string)
   default     = {}
   nullable    = false
+}
+
+variable "schedules" {
+  description = "Jobs that are sent at certain times, by EventBridge Scheduler. The key is the schedule's name. An occurrence that is delivered twice runs once (with `job_state`), and each occurrence runs."
+  type = map(object({
+    workload     = string
+    job          = string
+    version      = optional(number, 1)
+    payload_json = optional(string, "{}")
+
+    expression              = string
+    timezone                = optional(string, "UTC")
+    flexible_window_minutes = optional(number)
+    start                   = optional(string)
+    end                     = optional(string)
+    enabled                 = optional(bool, true)
+
+    retry = optional(object({
+      max_attempts    = optional(number, 185)
+      max_age_seconds = optional(number, 86400)
+    }), {})
+    message_group_id = optional(string)
+    heartbeat = optional(object({
+      period_seconds = number
+      actions        = optional(list(string), [])
+    }))
+  }))
+  default  = {}
+  nullable = false
+
+  # Everything about one schedule is checked by modules/schedule.
+  validation {
+    condition     = alltrue([for s in values(var.schedules) : contains(keys(var.workloads), s.workload)])
+    error_message = join("\n", [for key, s in var.schedules : "Schedule \"${key}\": the stack has no workload \"${s.workload}\", it has ${join(", ", [for name in keys(var.workloads) : "\"${name}\""])}. Correct the schedule's workload, or add it to workloads." if !contains(keys(var.workloads), s.workload)])
+  }
+
+  # Queue, role and group of the schedules.
+  validation {
+    condition     = length(var.schedules) == 0 || alltrue([for key, w in var.workloads : coalesce(w.name, "${var.name}-${key}") != "${var.name}-schedules"])
+    error_message = "A workload is called ${var.name}-schedules, which is the name of the stack's schedules. Rename its key, or give it a `name` of its own."
+  }
 }

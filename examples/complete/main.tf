@@ -56,5 +56,25 @@ module "jobs" {
     }
   }
 
+  # Sent at certain times, straight to the workload's queue. Each occurrence is one job: delivered twice, it runs once.
+  schedules = {
+    # Every working day at six, by the office's clock. The job learns from its occurrence which day it is about.
+    agenda = {
+      workload     = "calendar"
+      job          = "calendar.agenda.prepare"
+      payload_json = jsonencode({ team = "everyone" })
+      expression   = "cron(0 6 ? * MON-FRI *)"
+      timezone     = "Europe/Berlin"
+    }
+
+    # On a FIFO queue the schedule is the message group: a review waits for the one before it, and for nothing else.
+    rollout-review = {
+      workload     = "rollouts"
+      job          = "rollouts.review"
+      payload_json = jsonencode({ product = var.name })
+      expression   = "cron(0 7 ? * MON *)"
+    }
+  }
+
   tags = { product = var.name }
 }

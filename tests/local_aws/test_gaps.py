@@ -13,8 +13,10 @@ import urllib.parse
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import boto3
 import pytest
@@ -38,6 +40,7 @@ GAPS = (
     "move_tasks",
     "queue_metrics",
     "topic_functions",
+    "schedules",
 )
 
 FUNCTION = """
@@ -478,6 +481,76 @@ def test_a_batch_call_needs_the_permission_of_the_single_one(shimmed: Aws) -> No
 def test_plain_it_needs_one_that_aws_does_not_have(plain: Aws) -> None:
     with pytest.raises(ClientError, match="SendMessageBatch"):
         _send_batch_as_role(plain)
+
+
+SAYS_ITS_TIME = '{"time": "<aws.scheduler.scheduled-time>", "attempt": "<aws.scheduler.attempt-number>"}'
+
+
+def _scheduled(aws: Aws, name: str, *, zone: str = "UTC", trusts: str = "", universal: bool = True) -> tuple[str, str]:
+    """A schedule for two seconds from now; returns its time in UTC, and the URL of the queue that it sends to."""
+    client, sqs = aws.client("scheduler"), aws.client("sqs")
+    group = client.create_schedule_group(Name=name)["ScheduleGroupArn"]
+    condition = {"ArnEquals": {"aws:SourceArn": trusts or group}}
+    trust = {"Effect": "Allow", "Principal": {"Service": "scheduler.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    role = aws.client("iam").create_role(
+        RoleName=name, AssumeRolePolicyDocument=_policy({**trust, "Condition": condition})
+    )["Role"]["Arn"]
+    may = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*"}
+    aws.client("iam").put_role_policy(RoleName=name, PolicyName="send", PolicyDocument=_policy(may))
+    url, dlq = _queue(aws, name), _queue(aws, f"{name}-dlq")
+    arns = [
+        sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        for queue in (url, dlq)
+    ]
+    attributes = {"workload": {"DataType": "String", "StringValue": "email"}}
+    call = json.dumps({"QueueUrl": url, "MessageBody": "BODY", "MessageAttributes": attributes})
+    soon = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=2)
+    client.create_schedule(
+        Name=name,
+        GroupName=name,
+        ScheduleExpression=f"at({soon.astimezone(ZoneInfo(zone)).strftime('%Y-%m-%dT%H:%M:%S')})",
+        ScheduleExpressionTimezone=zone,
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Target={
+            "Arn": "arn:aws:scheduler:::aws-sdk:sqs:sendMessage" if universal else arns[0],
+            "RoleArn": role,
+            "Input": call.replace("BODY", json.dumps(SAYS_ITS_TIME)[1:-1]) if universal else SAYS_ITS_TIME,
+            "DeadLetterConfig": {"Arn": arns[1]},
+        },
+    )
+    return soon.strftime("%Y-%m-%dT%H:%M:%SZ"), url
+
+
+def _sent(aws: Aws, url: str, within: float = 15) -> dict[str, Any]:
+    def look() -> list[dict[str, Any]]:
+        asked = {"MessageAttributeNames": ["All"], "WaitTimeSeconds": 1}
+        found: list[dict[str, Any]] = aws.client("sqs").receive_message(QueueUrl=url, **asked).get("Messages", [])
+        return found
+
+    (message,) = wait_for(look, timeout=within, what="the schedule has sent")
+    return message
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+def test_a_schedule_calls_any_api_in_its_time_zone_and_says_its_time(shimmed: Aws, zone: str) -> None:
+    moment, url = _scheduled(shimmed, f"in-{zone.replace('/', '-').lower()}", zone=zone)
+    message = _sent(shimmed, url, within=6)
+    assert json.loads(message["Body"]) == {"time": moment, "attempt": "1"}
+    assert message["MessageAttributes"]["workload"]["StringValue"] == "email"
+
+
+def test_a_schedule_whose_role_trusts_another_group_sends_to_its_dead_letter_queue(shimmed: Aws) -> None:
+    others = "arn:aws:scheduler:us-east-1:000000000000:schedule-group/others"
+    moment, url = _scheduled(shimmed, "foreign", trusts=others)
+    letter = _sent(shimmed, f"{url}-dlq", within=6)
+    assert letter["MessageAttributes"]["SCHEDULED_TIME"]["StringValue"] == moment
+    assert json.loads(json.loads(letter["Body"])["MessageBody"])["time"] == moment
+    assert shimmed.client("sqs").receive_message(QueueUrl=url).get("Messages", []) == []
+
+
+def test_a_plain_schedule_sends_its_input_as_it_is(plain: Aws) -> None:
+    _, url = _scheduled(plain, "plain", universal=False)
+    assert _sent(plain, url, within=20)["Body"] == SAYS_ITS_TIME
 
 
 def test_the_list_of_gaps_is_complete() -> None:

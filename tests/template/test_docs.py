@@ -28,6 +28,7 @@ def documented(baker: Baker, tmp_path_factory: pytest.TempPathFactory) -> Projec
     (mail,) = blocks(project, "dependencies")
     (thumbnails,) = blocks(project, "payloads")
     pictures, direct_function, alerts = blocks(project, "workloads")
+    _, sales, test_of_sales = blocks(project, "time")
     for path, text in {
         "src/my_jobs/jobs/statements.py": statements,
         "src/my_jobs/jobs/mail.py": mail,
@@ -35,7 +36,9 @@ def documented(baker: Baker, tmp_path_factory: pytest.TempPathFactory) -> Projec
         "src/my_jobs/jobs/pictures.py": pictures,
         "src/my_jobs/jobs/alerts.py": alerts,
         "src/my_jobs/direct_function.py": direct_function,
+        "src/my_jobs/jobs/sales.py": sales,
         "tests/jobs/test_statements.py": its_test,
+        "tests/jobs/test_sales.py": test_of_sales,
     }.items():
         (project.folder / path).write_text(text, encoding="utf-8")
     return project
@@ -48,7 +51,7 @@ def run(project: Project, test: str) -> None:
 
 
 def test_the_jobs_of_the_documentation_pass_the_projects_checks(documented: Project) -> None:
-    assert "18 passed" in check(documented)
+    assert "22 passed" in check(documented)
 
 
 def test_a_dependency_that_is_down_uses_up_no_attempt(documented: Project) -> None:
@@ -166,7 +169,7 @@ def test_it(app, jobs, monkeypatch):
 
 
 def test_delays_work_as_shown(documented: Project) -> None:
-    (delays,) = blocks(documented, "time")
+    delays, *_ = blocks(documented, "time")
     rest, _, calls = delays.partition("\n\napp.enqueue")
     run(
         documented,
@@ -235,6 +238,26 @@ def test_it_comes_again_through_the_machine(app, jobs, monkeypatch):
     assert len(started) == 1
     record = {"requestContext": {"condition": "RetriesExhausted"}, "requestPayload": event(body, 1)}
     assert job_bodies(json.dumps(record)) == [body]
+""",
+    )
+
+
+def test_an_occurrence_runs_once_and_the_next_one_too_as_shown(documented: Project) -> None:
+    run(
+        documented,
+        """
+from datetime import timedelta
+from my_jobs.jobs.sales import CountSales
+
+def test_it(app, jobs):
+    nine = jobs.now().replace(microsecond=0)
+    entry = {"Id": "0", "MessageAttributes": {"workload": {"StringValue": "default"}}}
+    for moment in (nine, nine, nine + timedelta(hours=1), nine - timedelta(hours=7)):
+        body = jobs.body(CountSales, occurrence=moment, shop="berlin")
+        jobs.send_message_batch(QueueUrl="queue", Entries=[{**entry, "MessageBody": body}])
+    report = jobs.drain()
+    assert (report.succeeded, report.duplicate, report.discarded) == (2, 1, 1)
+    assert app.status(job=CountSales, key="berlin", occurrence=nine).state == "done"
 """,
     )
 

@@ -8,6 +8,9 @@ variables {
   name        = "shop"
   job_state   = {}
   claim_check = {}
+  schedules = {
+    nightly = { workload = "c", job = "report.build", expression = "rate(1 day)" }
+  }
   workloads = {
     a = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true, pause_on_open = true }
     b = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true }
@@ -79,6 +82,16 @@ run "turn_delay_of_c_on" {
       a = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true, pause_on_open = true }
       b = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true }
       c = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true }
+    }
+  }
+}
+
+run "add_a_schedule" {
+  command = plan
+  variables {
+    schedules = {
+      nightly = { workload = "c", job = "report.build", expression = "rate(1 day)" }
+      hourly  = { workload = "a", job = "report.build", expression = "rate(1 hour)" }
     }
   }
 }

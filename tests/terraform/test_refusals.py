@@ -28,6 +28,12 @@ def queue(fifo: bool = False, **settings: Any) -> dict[str, Any]:
     return workload(fifo=fifo, queue=settings)
 
 
+def schedule(**fields: Any) -> dict[str, Any]:
+    return {
+        "schedules": {"nightly": {"workload": "email", "job": "report.build", "expression": "rate(1 day)"} | fields}
+    }
+
+
 # Inputs => what the message must contain, in any order.
 REFUSALS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "stack name": ({"name": "Shop"}, ['"Shop"', "lower-case"]),
@@ -97,6 +103,45 @@ REFUSALS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "name of a delay machine": (
         {"workloads": {"email": {"lambda": LAMBDA}, "email-delay": {"lambda": LAMBDA}}},
         ['"email-delay"', "shop-email-delay", '"email"', "Rename"],
+    ),
+    "schedule of an unknown workload": (
+        schedule(workload="mail"),
+        ['"nightly"', 'no workload "mail"', 'it has "email"', "Correct the schedule"],
+    ),
+    "name of the schedules": (
+        schedule() | {"workloads": {"email": {"lambda": LAMBDA}, "schedules": {"lambda": LAMBDA}}},
+        ["shop-schedules", "Rename its key"],
+    ),
+    "schedule with a Unix cron": (
+        schedule(expression="cron(*/5 * * * *)"),
+        ['"nightly"', '"cron(*/5 * * * *)"', "six fields", "cron(0 9 ? * MON-FRI *)"],
+    ),
+    "zone of a schedule": (schedule(timezone="Europe/ Paris"), ['"nightly"', '"Europe/ Paris"', '"Europe/Paris"']),
+    "payload of a schedule": (schedule(payload_json="[1]"), ['"nightly"', "[1]", "JSON object", "jsonencode"]),
+    "group on a standard queue": (schedule(message_group_id="g"), ['"nightly"', '"g"', "FIFO", "Leave it out"]),
+    "job of a schedule": (schedule(job="ReportBuild"), ['"nightly"', '"ReportBuild"', "wire name"]),
+    "version of a schedule": (schedule(version=1.5), ['"nightly"', "version is 1.5", "whole number"]),
+    "key of a schedule": (
+        {"schedules": {"Nightly": schedule()["schedules"]["nightly"]}},
+        ['"Nightly"', "1 to 50", "Rename"],
+    ),
+    "window of a schedule": (schedule(flexible_window_minutes=0), ['"nightly"', "is 0", "1 to 1440", "Leave it out"]),
+    "start of a schedule": (schedule(start="2027-01-05"), ['"nightly"', '"2027-01-05"', "2027-01-05T08:00:00Z"]),
+    "end of a schedule": (
+        schedule(start="2027-01-05T08:00:00Z", end="2027-01-04T08:00:00Z"),
+        ['"nightly"', "2027-01-05T08:00:00Z is not before end 2027-01-04T08:00:00Z", "Correct"],
+    ),
+    "retry of a schedule": (
+        schedule(retry={"max_attempts": 186}),
+        ['"nightly"', "186 attempts", "0 to 185", "60 to 86400"],
+    ),
+    "heartbeat of a schedule": (
+        schedule(heartbeat={"period_seconds": 604800}),
+        ['"nightly"', "604800", "403200", "seven days"],
+    ),
+    "context attribute in a payload": (
+        schedule(payload_json='{"at":"<aws.scheduler.scheduled-time>"}'),
+        ['"nightly"', "ctx.occurrence", "take it out"],
     ),
     "publisher": ({"publishers": {"account_ids": ["*"]}}, ['"*"', "12 digits"]),
 }

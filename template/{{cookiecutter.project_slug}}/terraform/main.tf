@@ -12,5 +12,8 @@ module "jobs" {
   # A bucket for payloads above 248 KB, which are refused without it. About $5.40 per million of them, nothing for others.
   # claim_check = {}
 
+  # Jobs at certain times, see docs/time.md.
+  # schedules = {}
+
   tags = { project = "{{ cookiecutter.project_slug }}" }
 }

@@ -104,30 +104,49 @@ class App:
 
         return publish_unique(self._job_ledger("unique"), self.publisher, message, join=unique == "join")
 
-    def status(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> "JobStatus":
-        """What became of a job: by its id, or, if its class declares a business key, by class and key.
+    def status(
+        self,
+        job_id: str | None = None,
+        *,
+        job: JobClass | None = None,
+        key: object = None,
+        occurrence: datetime | None = None,
+    ) -> "JobStatus":
+        """What became of a job: by its id, or, if its class declares a business key, by class and key (and by the
+        schedule's time, if a schedule sent it).
 
         Raises:
             LedgerRequiredError: the stack has no ledger.
         """
         from . import records
 
-        return records.status(self._job_ledger("app.status").table, self._reference(job_id, job, key), self.claims)
+        ref = self._reference(job_id, job, key, occurrence)
+        return records.status(self._job_ledger("app.status").table, ref, self.claims)
 
-    def cancel(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> "Cancelled":
+    def cancel(
+        self,
+        job_id: str | None = None,
+        *,
+        job: JobClass | None = None,
+        key: object = None,
+        occurrence: datetime | None = None,
+    ) -> "Cancelled":
         """Stop a job that has not started, or ask a running one (``ctx.cancelled``). Arguments as of ``status``."""
         from . import records
 
-        return records.cancel(self._job_ledger("app.cancel").table, self._reference(job_id, job, key), self.now())
+        ref = self._reference(job_id, job, key, occurrence)
+        return records.cancel(self._job_ledger("app.cancel").table, ref, self.now())
 
-    def _reference(self, job_id: str | None, job: JobClass | None, key: object) -> str:
+    def _reference(self, job_id: str | None, job: JobClass | None, key: object, occurrence: datetime | None) -> str:
         if (job_id is None) is (job is None):
             raise ValueError("give either a job's id, or `job` and `key`")
         if job is None:
             return reference(self.config.app, "", str(job_id), None)
         from .key import written_key
 
-        return reference(self.config.app, job.name, "", written_key(job, key))
+        if occurrence is not None and occurrence.tzinfo is None:
+            raise ValueError(f"occurrence={occurrence.isoformat()!r} has no time zone; add tzinfo=UTC")
+        return reference(self.config.app, job.name, "", written_key(job, key), occurrence)
 
     def _job_ledger(self, what: str) -> JobLedger:
         if not isinstance(self.ledger, JobLedger):

@@ -152,6 +152,7 @@ class Engine:
             return self._unknown(report, now, "import_failed", error)
         if job is None:
             return self._unknown(report, now, "unknown_job")
+        envelope = report.envelope = _with_deadline(envelope, job)
         late = _is_past(envelope, now)
         if envelope.job != job.name:  # one record per key, whatever the job was called when it was sent
             envelope = report.envelope = envelope.model_copy(update={"job": job.name})
@@ -423,6 +424,13 @@ def _put_off_too_long(outcome: Outcome, report: Report, now: datetime) -> bool:
 def _too_late(job: JobClass, parked: Outcome) -> Outcome:
     """A passed deadline: a regenerable job may be dropped, any other is kept."""
     return Outcome(Kind.DISCARDED, parked.reason, error=parked.error) if job.regenerable else parked
+
+
+def _with_deadline(envelope: Envelope, job: JobClass) -> Envelope:
+    """A schedule cannot reckon: the deadline of its occurrence is set here. One that a human sends again has none."""
+    if envelope.occurrence is None or job.ttl is None or envelope.expires_at is not None or envelope.generation:
+        return envelope
+    return envelope.model_copy(update={"expires_at": envelope.occurrence + job.ttl})
 
 
 def _is_past(envelope: Envelope, moment: datetime) -> bool:

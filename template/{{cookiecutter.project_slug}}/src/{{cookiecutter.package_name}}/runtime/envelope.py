@@ -7,9 +7,10 @@ tests fix this format: fields may be added, never changed.
 
 import hashlib
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json, to_json
 
 JOB_NAME_PATTERN = r"^[a-z][a-z0-9_.-]{0,99}$"
@@ -40,6 +41,13 @@ class PutOff(BaseModel):
 
     times: Annotated[int, Field(ge=0, description="Deliveries since the last attempt that did not run the job.")]
     since: Annotated[AwareDatetime, Field(description="When the first of them was.")]
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Two texts of one moment are one occurrence."""
+    if not 1970 <= moment.year <= 2999:
+        raise ValueError("an occurrence is a time from 1970 to 2999")
+    return moment.astimezone(UTC)
 
 
 class Envelope(BaseModel):
@@ -73,6 +81,10 @@ class Envelope(BaseModel):
     enqueued_at: Annotated[AwareDatetime | None, Field(description="When the producer published it.")] = None
     expires_at: Annotated[AwareDatetime | None, Field(description="Deadline: not started after it.")] = None
     not_before: Annotated[AwareDatetime | None, Field(description="Not started before it.")] = None
+    occurrence: Annotated[
+        Annotated[AwareDatetime, AfterValidator(_in_utc)] | None,
+        Field(description="The time of a schedule that this job is for; with the business key it names the record."),
+    ] = None
     attempts_before: Annotated[int, Field(ge=0, description="Attempts used up before this message was sent.")] = 0
     generation: Annotated[int, Field(ge=0, description="How often the job was redriven.")] = 0
     put_off: Annotated[
@@ -191,6 +203,7 @@ def request_fields(envelope: Envelope) -> dict[str, Any]:
         ("causation_id", envelope.causation),
         ("traceparent", envelope.traceparent),
         ("context", envelope.context),
+        ("occurrence", envelope.occurrence and envelope.occurrence.isoformat()),
     ):
         if value:
             fields[name] = value
