@@ -16,8 +16,9 @@ from tests.local_aws.engine import Aws
 from tests.local_aws.project import Project
 from tests.local_aws.stack import Stack
 
-# Both use switches that only the local engine has: they kill its function processes, or scale its clock.
-collect_ignore = ["test_chaos.py", "test_delays.py"] if os.environ.get("JOBS_TEST_ENDPOINT") else []
+# They use what only the local engine has: its processes can be killed, its clock scaled, and it reaches loopback.
+LOCAL_ONLY = ["test_chaos.py", "test_delays.py", "test_seed_product.py"]
+collect_ignore = LOCAL_ONLY if os.environ.get("JOBS_TEST_ENDPOINT") else []
 
 
 @pytest.fixture(scope="session")
