@@ -202,14 +202,15 @@ module "direct_consumer" {
     standard_arn = module.topic.topic.arn
     fifo_arn     = module.fifo_topic.topic.arn
   }
-  function             = each.value.direct
-  reserved_concurrency = each.value.reserved_concurrency
-  delay_machine        = module.delay[each.key].access
-  access               = local.workload_access[each.key]
-  service_name         = var.name
-  metrics_namespace    = var.metrics_namespace
-  kms_key              = var.kms_key
-  tags                 = var.tags
+  function              = each.value.direct
+  reserved_concurrency  = each.value.reserved_concurrency
+  max_event_age_seconds = each.value.direct.max_event_age_seconds
+  delay_machine         = module.delay[each.key].access
+  access                = local.consumer_access
+  service_name          = var.name
+  metrics_namespace     = var.metrics_namespace
+  kms_key               = var.kms_key
+  tags                  = var.tags
 }
 
 module "schedule" {

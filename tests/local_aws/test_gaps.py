@@ -29,6 +29,7 @@ from .stack import wait_for
 pytestmark = pytest.mark.xdist_group("gaps")  # two engines, started once
 
 GAPS = (
+    "alarm_evaluation",
     "alarms",
     "application_autoscaling",
     "batch_permissions",
@@ -104,6 +105,35 @@ def test_alarms_are_described_completely(shimmed: Aws) -> None:
 
 def test_plain_alarms_are_not(plain: Aws) -> None:
     assert "<Period>60</Period>" not in described_alarm(plain)
+
+
+def state_after_data_of_another_queue(aws: Aws) -> str:
+    cloudwatch = aws.client("cloudwatch")
+    metric = {"Namespace": "Gaps", "MetricName": "Age"}
+    cloudwatch.put_metric_alarm(
+        AlarmName="old",
+        Dimensions=[{"Name": "QueueName", "Value": "mine"}],
+        Statistic="Maximum",
+        Period=60,
+        EvaluationPeriods=1,
+        Threshold=5,
+        ComparisonOperator="GreaterThanThreshold",
+        TreatMissingData="notBreaching",
+        **metric,
+    )
+    datum = {"MetricName": "Age", "Value": 9, "Dimensions": [{"Name": "QueueName", "Value": "another"}]}
+    cloudwatch.put_metric_data(Namespace="Gaps", MetricData=[datum])
+    (alarm,) = cloudwatch.describe_alarms(AlarmNames=["old"])["MetricAlarms"]
+    found: str = alarm["StateValue"]
+    return found
+
+
+def test_an_alarm_looks_at_its_own_dimensions(shimmed: Aws) -> None:
+    assert state_after_data_of_another_queue(shimmed) == "OK"
+
+
+def test_plain_it_looks_at_all(plain: Aws) -> None:
+    assert state_after_data_of_another_queue(plain) == "ALARM"
 
 
 def test_a_function_runs_on_the_bare_interpreter(shimmed: Aws) -> None:

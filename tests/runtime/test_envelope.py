@@ -91,11 +91,19 @@ SCHEDULED = Envelope(
     occurrence=datetime(2027, 1, 5, 3, tzinfo=UTC),
     payload={"kind": "full"},
 )
+DELAYED = Envelope(
+    id="job-6",
+    job="report.build",
+    enqueued_at=datetime(2026, 3, 1, tzinfo=UTC),
+    due_at=datetime(2026, 3, 1, 0, 10, tzinfo=UTC),
+    payload={"month": "2026-02-01"},
+)
 # File to what it means.
 GOLDEN = {
     "scheduled.json": SCHEDULED,
     "occurrence.json": SCHEDULED.model_copy(update={"key": "2027-01"}),
     "put_off.json": PUT_OFF,
+    "delayed.json": DELAYED,
     "context.json": ASKED,
     "claim.json": CLAIM,
     "keyed.json": KEYED,
@@ -118,7 +126,16 @@ def test_a_golden_message_is_read(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["all_fields.json", "raw.json", "keyed.json", "claim.json", "context.json", "put_off.json", "occurrence.json"],
+    [
+        "all_fields.json",
+        "raw.json",
+        "keyed.json",
+        "claim.json",
+        "context.json",
+        "put_off.json",
+        "occurrence.json",
+        "delayed.json",
+    ],
 )
 def test_a_golden_message_is_written_byte_for_byte(name: str) -> None:
     assert encode(GOLDEN[name]) == wire(name)

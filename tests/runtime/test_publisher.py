@@ -136,7 +136,8 @@ def test_a_delay_goes_straight_to_the_queue_and_is_never_early(aws: Aws, delay: 
     (entry,) = call["Entries"]
     assert (entry["DelaySeconds"], entry["MessageGroupId"]) == (whole, "acme")
     assert entry["MessageAttributes"]["job"]["StringValue"] == "probe"
-    assert decode(entry["MessageBody"]).not_before is None
+    envelope = decode(entry["MessageBody"])
+    assert (envelope.not_before, envelope.due_at) == (None, NOW + seconds(whole))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,8 @@ def test_a_delay_goes_straight_to_the_queue_and_is_never_early(aws: Aws, delay: 
 def test_a_delay_that_no_queue_can_keep_is_kept_by_the_consumer(aws: Aws, job: JobClass) -> None:
     publisher(aws).enqueue(job, Work(label="a"), delay=seconds(30))
     (entry,) = aws.of("publish_batch")[0]["PublishBatchRequestEntries"]
-    assert decode(entry["Message"]).not_before == NOW + seconds(30)
+    envelope = decode(entry["Message"])
+    assert envelope.not_before == envelope.due_at == NOW + seconds(30)
     assert "DelaySeconds" not in entry
 
 
@@ -166,6 +168,8 @@ def test_a_delay_that_cannot_be_honoured_is_refused(aws: Aws, delay: timedelta, 
 def test_no_delay_is_no_delay(aws: Aws) -> None:
     publisher(aws).enqueue(PROBE, Work(), delay=timedelta(0))
     assert [name for name, _ in aws.calls] == ["publish_batch"]
+    (entry,) = aws.of("publish_batch")[0]["PublishBatchRequestEntries"]
+    assert decode(entry["Message"]).due_at is None
 
 
 @pytest.mark.parametrize(

@@ -272,6 +272,42 @@ def test_the_request_travels_as_shown(documented: Project) -> None:
     )
 
 
+def test_a_jobs_own_line_and_metric_are_written_as_shown(documented: Project) -> None:
+    (importing,) = blocks(documented, "signals")
+    path = documented.folder / "src/my_jobs/jobs/rows.py"
+    path.write_text(importing, encoding="utf-8")
+    run(
+        documented,
+        """
+import json
+from my_jobs.jobs.rows import ImportRows
+
+def test_it(jobs, capsys):
+    assert jobs.run(ImportRows, rows=["a", "b"]).kind == "succeeded"
+    line, metric = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+    assert (line["message"], line["count"], line["job"]) == ("importing", 2, "rows.import")
+    assert metric["RowsImported"] == [2.0]
+    assert metric["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]
+""",
+    )
+    path.unlink()
+
+
+def test_every_metric_of_the_runtime_is_documented(project: Project) -> None:
+    table = project.text("docs/signals.md").partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    documented = dict(re.findall(r"^\| `(\w+)` \| (Count|Milliseconds) \|", table, re.MULTILINE))
+    observer = project.text(project.runtime / "observability.py")
+    written = set(re.findall(r'"(Job[A-Z][a-z]+|CircuitOpen|Attempt|[A-Z][A-Za-z]+Ms)"', observer))
+    for file in project.files():
+        if project.runtime in file.parents:
+            written |= set(re.findall(r'observer\.count\("(\w+)"\)', project.text(file)))
+    assert len(written) > 12
+    assert written - documented.keys() == set()
+    assert documented.keys() - written <= {"JobStalled"}  # of the worker
+    for name, unit in documented.items():
+        assert (unit == "Milliseconds") == name.endswith("Ms")
+
+
 def test_the_job_and_the_test_of_the_repositorys_readme_work(baker: Baker, tmp_path: Path) -> None:
     project = baker.bake(tmp_path)
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")

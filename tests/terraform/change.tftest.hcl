@@ -5,9 +5,10 @@ mock_provider "aws" {
 }
 
 variables {
-  name        = "shop"
-  job_state   = {}
-  claim_check = {}
+  name          = "shop"
+  alarm_actions = { page = ["arn:aws:sns:eu-west-1:123456789012:pager"] }
+  job_state     = {}
+  claim_check   = {}
   schedules = {
     nightly = { workload = "c", job = "report.build", expression = "rate(1 day)" }
   }

@@ -4,8 +4,9 @@ mock_provider "aws" {
 }
 
 variables {
-  name      = "shop"
-  job_state = {}
+  name          = "shop"
+  alarm_actions = { page = ["arn:aws:sns:eu-west-1:123456789012:pager"] }
+  job_state     = {}
   workloads = {
     email = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" } }
     reports = {

@@ -4,7 +4,8 @@ mock_provider "aws" {
 }
 
 variables {
-  name = "shop"
+  name          = "shop"
+  alarm_actions = { page = ["arn:aws:sns:eu-west-1:123456789012:pager"] }
   workloads = {
     email = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" } }
   }
@@ -485,6 +486,64 @@ run "refuses_pause_on_open_on_ecs" {
           job_seconds        = 240
         }
         pause_on_open = true
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_no_tasks" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        ecs = {
+          cluster_arn        = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
+          image              = "jobs:1"
+          subnet_ids         = ["subnet-1"]
+          security_group_ids = ["sg-1"]
+          max_tasks          = 0
+          job_seconds        = 240
+        }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_job_of_a_day" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        ecs = {
+          cluster_arn        = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
+          image              = "jobs:1"
+          subnet_ids         = ["subnet-1"]
+          security_group_ids = ["sg-1"]
+          max_tasks          = 8
+          job_seconds        = 86400
+        }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_lease_of_seconds" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        ecs = {
+          cluster_arn        = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
+          image              = "jobs:1"
+          subnet_ids         = ["subnet-1"]
+          security_group_ids = ["sg-1"]
+          max_tasks          = 8
+          job_seconds        = 240
+          lease_seconds      = 5
+        }
       }
     }
   }

@@ -15,6 +15,8 @@ from .harness import Terraform
 
 LAMBDA = {"artifact": {"filename": "tests/terraform/fixtures/artifact.zip"}, "handler": "app.handler"}
 
+PAGER = "arn:aws:sns:eu-west-1:123456789012:pager"
+
 
 def workload(**changes: Any) -> dict[str, Any]:
     return {"workloads": {"email": {"lambda": LAMBDA} | changes}}
@@ -143,6 +145,26 @@ REFUSALS: dict[str, tuple[dict[str, Any], list[str]]] = {
         schedule(payload_json='{"at":"<aws.scheduler.scheduled-time>"}'),
         ['"nightly"', "ctx.occurrence", "take it out"],
     ),
+    "silent alarms": (
+        {"alarm_actions": {}},
+        ["alarm_actions names nobody", "{ page = [aws_sns_topic.alarms.arn] }", "allow_silent_alarms = true"],
+    ),
+    "too many actions": (
+        {"alarm_actions": {"page": [PAGER] * 6}},
+        ["Stack shop", "6 for page", "takes 5", "one SNS topic"],
+    ),
+    "age that no message reaches": (
+        workload(alarms={"max_age_seconds": 345600}),
+        ["shop-email", "max_age_seconds is 345600", "retention_seconds 345600", "Lower it"],
+    ),
+    "age below the measure": (workload(alarms={"max_age_seconds": 59}), ["shop-email", "is 59", "at least 60"]),
+    "depth": (workload(alarms={"max_depth": 0}), ["shop-email", "max_depth is 0", "at least 1", "Leave it out"]),
+    "latency": (
+        workload(alarms={"max_end_to_end_seconds": 0}),
+        ["shop-email", "max_end_to_end_seconds is 0", "above 0", "Leave it out"],
+    ),
+    "error rate": (workload(alarms={"error_rate_percent": 100}), ["shop-email", "is 100", "below 100"]),
+    "discards": (workload(alarms={"max_discarded": -1}), ["shop-email", "is -1", "0"]),
     "publisher": ({"publishers": {"account_ids": ["*"]}}, ['"*"', "12 digits"]),
 }
 
@@ -153,7 +175,7 @@ def messages(tf: Terraform) -> dict[str, str]:
     folder = tf.tree / "tests" / "refusals"
     folder.mkdir()
     for number, (inputs, _) in enumerate(REFUSALS.values()):
-        variables = {"name": "shop", **workload(), **inputs}
+        variables = {"name": "shop", "alarm_actions": {"page": [PAGER]}, **workload(), **inputs}
         (folder / f"{number}.tftest.hcl").write_text(
             'mock_provider "aws" {\n  source = "./tests/terraform/mocks"\n}\n\nrun "refused" {\n  command = plan\n\n'
             "  variables {\n"

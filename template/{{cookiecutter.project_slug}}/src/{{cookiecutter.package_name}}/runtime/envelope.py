@@ -85,6 +85,10 @@ class Envelope(BaseModel):
         Annotated[AwareDatetime, AfterValidator(_in_utc)] | None,
         Field(description="The time of a schedule that this job is for; with the business key it names the record."),
     ] = None
+    due_at: Annotated[
+        AwareDatetime | None,
+        Field(description="When a delayed job was meant to start: latency counts from it. Nothing waits for it."),
+    ] = None
     attempts_before: Annotated[int, Field(ge=0, description="Attempts used up before this message was sent.")] = 0
     generation: Annotated[int, Field(ge=0, description="How often the job was redriven.")] = 0
     put_off: Annotated[

@@ -269,6 +269,7 @@ class Publisher:
                 expires_at=now + lifetime if lifetime is not None else None,
                 # Through the topic, which knows no delay, the consumer keeps the time.
                 not_before=planned.at if isinstance(planned, NotBefore) else None,
+                due_at=_due(planned, now),
                 payload=args.model_dump(mode="json", by_alias=True, round_trip=True),
             )
             body = encode(envelope)
@@ -410,6 +411,12 @@ def _check_id(job: "JobClass", what: str, value: str | None) -> None:
 def _is_id(value: object) -> bool:
     """Fit for a message group or a deduplication id (SQS API "SendMessage")."""
     return isinstance(value, str) and 1 <= len(value) <= 128 and all("!" <= character <= "~" for character in value)
+
+
+def _due(planned: Plan, now: datetime) -> datetime | None:
+    if isinstance(planned, DelaySeconds):
+        return now + timedelta(seconds=planned.seconds)
+    return planned.at if isinstance(planned, NotBefore | Machine) else None
 
 
 def _group(job: "JobClass", args: BaseModel) -> str:
