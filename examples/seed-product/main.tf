@@ -21,6 +21,8 @@ module "jobs" {
   # What makes a job run once, per key and per occurrence of a schedule; keeps parked jobs and the mail provider's breaker.
   job_state = { deletion_protection = var.protected }
 
+  alarm_actions = { for severity, topic in aws_sns_topic.alarms : severity => [topic.arn] }
+
   workloads = {
     # Everything that may wait for each other. A new job starts here, and moves out when it has a reason.
     shared = {
@@ -34,6 +36,7 @@ module "jobs" {
       fifo    = true
       lambda  = local.lambda
       ceiling = { max_concurrency = 5 }
+      alarms  = { max_age_seconds = 120, max_end_to_end_seconds = 60 } # what customers are promised: booked within a minute
     }
 
     # Invoices and money. The payment provider bears two callers at a time, and a declined card is tried again tomorrow. One job a batch:
@@ -50,12 +53,14 @@ module "jobs" {
       lambda        = merge(local.lambda, { policy_arns = {}, environment = { APP_MAIL_API = var.apis.mail } })
       ceiling       = { max_concurrency = 5 }
       pause_on_open = true
+      alarms        = { max_age_seconds = 3600 }
     }
 
     # Cache invalidation: rare, quick, urgent, and worthless after five minutes. The topic calls the function, there is no queue.
     cache = {
       direct               = merge(local.lambda, { handler = var.direct_handler, timeout_seconds = 10, policy_arns = {}, environment = { APP_CACHE_API = var.apis.cache } })
       reserved_concurrency = 5
+      alarms               = { max_age_seconds = 60 }
     }
   }
 

@@ -35,6 +35,13 @@ run "schedules" {
   }
 }
 
+run "alarms" {
+  assert {
+    condition     = alltrue([for w in output.workloads : w.composite_alarm != null])
+    error_message = "Each workload pages somebody: ${jsonencode({ for key, w in output.workloads : key => w.composite_alarm })}"
+  }
+}
+
 run "somebody_is_told" {
   command = plan
 
