@@ -42,7 +42,10 @@ module "jobs" {
     # Invoices and money. The payment provider bears two callers at a time, and a declined card is tried again tomorrow. One job a batch:
     # what a killed process had in hand is one charge to look at, not ten.
     billing = {
-      lambda  = merge(local.lambda, { log_retention_days = 365, environment = merge(local.lambda.environment, { APP_PAYMENT_API = var.apis.payments }) })
+      lambda = merge(local.lambda, {
+        log_retention_days = 365
+        environment        = merge(local.lambda.environment, { APP_PAYMENT_API = var.apis.payments })
+      })
       ceiling = { max_concurrency = 2 }
       delay   = true
       queue   = { batch_size = 1 }
@@ -50,7 +53,7 @@ module "jobs" {
 
     # Mail. All of it needs one provider: while that is down the queue is not even read.
     mail = {
-      lambda        = merge(local.lambda, { policy_arns = {}, environment = { APP_MAIL_API = var.apis.mail } })
+      lambda        = merge(local.lambda, { policy_arns = {}, environment = { APP_MAIL_API = var.apis.mail } }) # no table
       ceiling       = { max_concurrency = 5 }
       pause_on_open = true
       alarms        = { max_age_seconds = 3600 }
@@ -58,7 +61,12 @@ module "jobs" {
 
     # Cache invalidation: rare, quick, urgent, and worthless after five minutes. The topic calls the function, there is no queue.
     cache = {
-      direct               = merge(local.lambda, { handler = var.direct_handler, timeout_seconds = 10, policy_arns = {}, environment = { APP_CACHE_API = var.apis.cache } })
+      direct = merge(local.lambda, {
+        handler         = var.direct_handler
+        timeout_seconds = 10
+        policy_arns     = {}
+        environment     = { APP_CACHE_API = var.apis.cache }
+      })
       reserved_concurrency = 5
       alarms               = { max_age_seconds = 60 }
     }

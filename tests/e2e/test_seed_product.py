@@ -1,4 +1,5 @@
-"""examples/seed-product, applied: each of its jobs is published or sent by its schedule, and leaves what it should.
+"""examples/seed-product, applied with IAM policies and TLS enforced: each of its jobs is published or sent by its
+schedule, and leaves what it should.
 
 Its schedules, which are for certain hours, are told to send once and at once; its delay of days is scaled to nothing.
 The servers that its jobs call are one on loopback, so this is for the local AWS alone.
@@ -19,8 +20,7 @@ import boto3
 import pytest
 
 from tests.examples.products import seed_product
-from tests.local_aws import deploy
-from tests.local_aws.engine import Aws
+from tests.local_aws import deploy, engine
 from tests.local_aws.interpreters import FunctionPython
 from tests.local_aws.stack import Stack, wait_for
 
@@ -68,27 +68,27 @@ def servers() -> Iterator[Servers]:
 
 @pytest.fixture(scope="module")
 def product(
-    aws: Aws, servers: Servers, lambda_python: FunctionPython, tmp_path_factory: pytest.TempPathFactory
+    servers: Servers, lambda_python: FunctionPython, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stack]:
     folder = tmp_path_factory.mktemp("seed product stack")
     project = seed_product(folder / "project")
     artifact = project.package_for(lambda_python, folder / "lambda.zip")
-    prepared = deploy.prepare("seed-product", folder / "terraform", aws, project, artifact, name="seed")
-    apis = {name: f"{servers.url}/{name}" for name in ("mail", "payments", "cache")}
-    prepared.terraform.variables = {**prepared.terraform.variables, "apis": apis}
-    prepared.terraform.init()
-    prepared.terraform.apply()
-    prepared.refresh()
-    scale(aws, 0)
-    yield prepared
-    scale(aws, 1)
+    with engine.aws(auth_tls=True) as aws:
+        prepared = deploy.prepare("seed-product", folder / "terraform", aws, project, artifact, name="seed")
+        apis = {name: f"{servers.url}/{name}" for name in ("mail", "payments", "cache")}
+        prepared.terraform.variables = {**prepared.terraform.variables, "apis": apis}
+        prepared.terraform.init()
+        prepared.terraform.apply()
+        prepared.refresh()
+        scale(aws, 0)
+        yield prepared
 
 
 @pytest.fixture(scope="module")
 def table(product: Stack) -> Any:
     keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-    resource = boto3.resource("dynamodb", region_name=product.aws.region, endpoint_url=product.aws.endpoint, **keys)
-    return resource.Table(product.outputs["table"])
+    at = {"region_name": product.aws.region, "endpoint_url": product.aws.endpoint, "verify": str(product.aws.ca_bundle)}
+    return boto3.resource("dynamodb", **at, **keys).Table(product.outputs["table"])
 
 
 @pytest.fixture
