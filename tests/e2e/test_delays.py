@@ -5,6 +5,7 @@ take five seconds.
 from __future__ import annotations
 
 import json
+import ssl
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -133,7 +134,8 @@ def scale(aws: Aws, factor: float) -> None:
         headers={"Content-Type": "application/json"},
         method="POST",
     )
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    trust = ssl.create_default_context(cafile=aws.ca_bundle) if aws.ca_bundle else None
+    with urllib.request.urlopen(request, timeout=10, context=trust) as answer:
         assert json.load(answer)["applied"], "the local AWS did not take the setting"
 
 

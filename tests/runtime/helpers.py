@@ -65,6 +65,9 @@ class JobSet(Registry):
         for job in jobs:
             self.add(job)
 
+    def scan(self) -> list[JobClass]:
+        return list(self._classes.values())
+
 
 def body(label: str = "", job: str = "probe", **header: Any) -> str:
     """A message body; ``payload=`` replaces the payload made of the label."""

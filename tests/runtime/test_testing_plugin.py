@@ -13,7 +13,7 @@ from runtime.lambda_entry import deliveries
 from runtime.outcome import Defer, Kind, Park, Permanent
 from runtime.policy import fixed
 from runtime.publisher import PublishError
-from runtime.testing import Jobs, lambda_context, sqs_event
+from runtime.testing import Jobs, delay_workloads, lambda_context, sqs_event
 from runtime.testing import jobs as fixture
 
 from .helpers import FIFO_ARN, ROOT, SOURCE, Aws, Work, app_of, body, failures, job_of, nothing, seconds
@@ -26,8 +26,9 @@ def app(aws: Aws) -> App:
     return app_of(aws)
 
 
-# The plugin's own fixture under the name that projects use, without loading the plugin for the whole test run.
+# The plugin's own fixtures under the names that projects use, without loading the plugin for the whole test run.
 jobs = fixture
+__all__ = ["delay_workloads"]
 
 
 def register(app: App, job: JobClass) -> JobClass:
@@ -169,6 +170,22 @@ def test_the_rules_of_publishing_hold_in_tests(app: App, jobs: Jobs) -> None:
         app.enqueue(register(app, job_of(nothing)), Work(), delay=timedelta(hours=1))
 
 
+@pytest.mark.parametrize("delay_workloads", [("email",)])
+def test_a_workload_with_a_delay_machine_keeps_jobs_and_retries_for_days(app: App, jobs: Jobs) -> None:
+    def act(args: Work, ctx: JobContext) -> None:
+        if ctx.attempt == 1:
+            raise ValueError
+
+    job = register(app, job_of(act, retry=fixed(timedelta(days=1), max_attempts=2)))
+    app.enqueue(job, Work(), delay=timedelta(days=11))
+    assert timedelta(days=10, hours=23) < jobs.enqueued[0].delay <= timedelta(days=11, seconds=1)
+    jobs.advance(days=10)
+    assert jobs.drain().outcomes == []
+    jobs.advance(days=1, seconds=1)
+    assert jobs.drain().retried == 1
+    assert jobs.drain(within=timedelta(days=1)).succeeded == 1
+
+
 def test_a_handler_runs_whole_events(app: App, jobs: Jobs) -> None:
     register(app, job_of(nothing))
     handler = app.lambda_handler()
@@ -191,7 +208,7 @@ def test_an_event_is_what_lambda_sends() -> None:
 def test_the_app_is_left_as_it_was(aws: Aws) -> None:
     app = app_of(aws)
     before = dict(vars(app))
-    generator: Iterator[Jobs] = fixture.__wrapped__(app)  # type: ignore[attr-defined]
+    generator: Iterator[Jobs] = fixture.__wrapped__(app, ())  # type: ignore[attr-defined]
     tester = next(generator)
     assert app.client("sns") is tester
     assert list(generator) == []
