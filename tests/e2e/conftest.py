@@ -16,8 +16,11 @@ from tests.local_aws.engine import Aws
 from tests.local_aws.project import Project
 from tests.local_aws.stack import Stack
 
-# Both use switches that only the local engine has: they kill its function processes, or scale its clock.
-collect_ignore = ["test_chaos.py", "test_delays.py"] if os.environ.get("JOBS_TEST_ENDPOINT") else []
+# These use what only the local engine has: they kill its function processes, or scale its clock, or let its functions
+# call a server of this machine.
+collect_ignore = (
+    ["test_chaos.py", "test_delays.py", "test_points_ledger.py"] if os.environ.get("JOBS_TEST_ENDPOINT") else []
+)
 if not os.environ.get("JOBS_CHAOS"):  # takes minutes, and has a command of its own: make chaos
     collect_ignore.append("test_chaos.py")
 
