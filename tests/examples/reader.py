@@ -13,6 +13,7 @@ from tests.local_aws.project import Project
 
 ANSWERS = {
     "points-ledger": {"project_name": "Loyalty Jobs", "first_workload": "points"},
+    "slow-reports": {"project_name": "Report Jobs", "first_workload": "reports", "consumer": "ecs"},
 }
 
 
