@@ -168,14 +168,28 @@ module "ecs_consumer" {
   source   = "./modules/ecs-consumer"
   for_each = { for key, workload in var.workloads : key => workload if workload.ecs != null }
 
-  name     = module.names.names[each.key]
-  workload = each.key
-  queue    = module.queue[each.key].queue
-  dlq      = module.queue[each.key].dlq
+  name                = module.names.names[each.key]
+  execution_role_name = module.names.executions[each.key]
+  workload            = each.key
+  cluster_arn         = each.value.ecs.cluster_arn
+  queue               = module.queue[each.key].queue
+  dlq                 = module.queue[each.key].dlq
   topics = {
     standard_arn = module.topic.topic.arn
     fifo_arn     = module.fifo_topic.topic.arn
   }
+  # One object: what belongs to task, network and scaling is taken out of it by its type.
+  task                 = each.value.ecs
+  network              = each.value.ecs
+  scaling              = each.value.ecs
+  lease_seconds        = each.value.ecs.lease_seconds
+  stop_timeout_seconds = each.value.ecs.stop_timeout_seconds
+  enabled              = each.value.enabled
+  access               = local.workload_access[each.key]
+  service_name         = var.name
+  metrics_namespace    = var.metrics_namespace
+  kms_key              = var.kms_key
+  tags                 = var.tags
 }
 
 module "direct_consumer" {
@@ -188,12 +202,29 @@ module "direct_consumer" {
     standard_arn = module.topic.topic.arn
     fifo_arn     = module.fifo_topic.topic.arn
   }
-  function             = each.value.direct
-  reserved_concurrency = each.value.reserved_concurrency
-  delay_machine        = module.delay[each.key]
-  access               = local.workload_access[each.key]
-  service_name         = var.name
-  metrics_namespace    = var.metrics_namespace
-  kms_key              = var.kms_key
-  tags                 = var.tags
+  function              = each.value.direct
+  reserved_concurrency  = each.value.reserved_concurrency
+  max_event_age_seconds = each.value.direct.max_event_age_seconds
+  delay_machine         = module.delay[each.key].access
+  access                = local.consumer_access
+  service_name          = var.name
+  metrics_namespace     = var.metrics_namespace
+  kms_key               = var.kms_key
+  tags                  = var.tags
+}
+
+module "schedule" {
+  source = "./modules/schedule"
+  count  = length(var.schedules) == 0 ? 0 : 1
+
+  name = var.name
+  # Straight to the workload's queue, past the topic and its filter; a workload without a queue is reached through the topic.
+  schedules = {
+    for key, schedule in var.schedules : key => merge(schedule, {
+      queue     = contains(keys(module.queue), schedule.workload) ? module.queue[schedule.workload].queue : null
+      topic_arn = contains(keys(module.queue), schedule.workload) ? null : module.topic.topic.arn
+    })
+  }
+  kms_key = var.kms_key
+  tags    = var.tags
 }

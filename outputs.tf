@@ -12,6 +12,8 @@ output "workloads" {
       log_group_name       = workload.lambda != null ? module.consumer[key].log_group_name : workload.direct != null ? module.direct_consumer[key].log_group_name : module.ecs_consumer[key].log_group_name
       event_source_mapping = workload.lambda != null ? module.consumer[key].event_source_mapping : null
       delay_machine        = workload.delay || workload.direct != null ? module.delay[key].state_machine : null
+      alarms               = workload.alarms.enabled ? module.alarms[key].alarms : {}
+      composite_alarm      = workload.alarms.enabled ? module.alarms[key].composite_alarm : null
     }
   }
 }
@@ -73,6 +75,19 @@ output "publisher" {
   }
 }
 
+output "stack_alarms" {
+  description = "The alarms of the topics, by `<topic>-<kind>`, and the composite alarm that pages for them."
+  value = {
+    alarms          = module.stack_alarms.alarms
+    composite_alarm = module.stack_alarms.composite_alarm
+  }
+}
+
+output "dashboard" {
+  description = "Name of the dashboard, or null."
+  value       = one(module.dashboard[*].name)
+}
+
 output "topic_arn" {
   description = "ARN of the standard topic."
   value       = module.topic.topic.arn
@@ -130,4 +145,14 @@ output "kms_key_policy_statements" {
     # The same for every machine of the account and region.
     flatten([for key in slice(keys(module.delay), 0, min(1, length(module.delay))) : module.delay[key].kms_key_policy_statements]),
   ) : statement if var.kms_key != null]
+}
+
+output "schedules" {
+  description = "The schedules: their group, the queue of what could not be sent, their role, and each by key; null without any."
+  value = one([for schedule in module.schedule : {
+    group     = schedule.group
+    dlq       = schedule.dlq
+    role      = schedule.role
+    schedules = schedule.schedules
+  }])
 }

@@ -50,12 +50,15 @@ variable "workloads" {
       subnet_ids           = list(string)
       security_group_ids   = list(string)
       assign_public_ip     = optional(bool, false)
+      user                 = optional(string, "10001:10001")
+      readonly_root        = optional(bool, true)
       spot                 = optional(bool, false)
       slots                = optional(number, 1)
       min_tasks            = optional(number, 0)
       max_tasks            = number
       job_seconds          = number
       max_latency_seconds  = optional(number, 900)
+      idle_minutes         = optional(number, 10)
       lease_seconds        = optional(number, 120)
       stop_timeout_seconds = optional(number, 120)
       environment          = optional(map(string), {})
@@ -85,8 +88,9 @@ variable "workloads" {
         subnet_ids         = list(string)
         security_group_ids = list(string)
       }))
-      policy_arns    = optional(map(string), {})
-      recursive_loop = optional(string, "Terminate")
+      policy_arns           = optional(map(string), {})
+      recursive_loop        = optional(string, "Terminate")
+      max_event_age_seconds = optional(number, 21600)
     }))
     ceiling = optional(object({
       max_concurrency = optional(number)
@@ -104,6 +108,14 @@ variable "workloads" {
       visibility_timeout_seconds = optional(number)
       batch_size                 = optional(number, 10)
       batch_window_seconds       = optional(number, 0)
+    }), {})
+    alarms = optional(object({
+      enabled                = optional(bool, true)
+      max_age_seconds        = optional(number)
+      max_depth              = optional(number)
+      max_end_to_end_seconds = optional(number)
+      error_rate_percent     = optional(number, 5)
+      max_discarded          = optional(number, 0)
     }), {})
   }))
   nullable = false
@@ -207,6 +219,21 @@ variable "workloads" {
   }
 
   validation {
+    condition     = alltrue([for w in values(var.workloads) : w.ecs.max_tasks >= 1 && w.ecs.max_tasks <= 5000 && w.ecs.min_tasks >= 0 && w.ecs.min_tasks <= w.ecs.max_tasks && w.ecs.slots >= 1 && w.ecs.slots <= 100 if w.ecs != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": ecs has min_tasks ${w.ecs.min_tasks}, max_tasks ${w.ecs.max_tasks} and slots ${w.ecs.slots}. max_tasks must be from 1 to 5000, min_tasks from 0 to max_tasks, slots from 1 to 100. To pause a workload use enabled = false." if w.ecs == null ? false : !(w.ecs.max_tasks >= 1 && w.ecs.max_tasks <= 5000 && w.ecs.min_tasks >= 0 && w.ecs.min_tasks <= w.ecs.max_tasks && w.ecs.slots >= 1 && w.ecs.slots <= 100)])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.ecs.job_seconds > 0 && w.ecs.job_seconds <= 43200 && w.ecs.max_latency_seconds >= 180 && w.ecs.max_latency_seconds <= 86400 if w.ecs != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": ecs.job_seconds is ${w.ecs.job_seconds} and ecs.max_latency_seconds ${w.ecs.max_latency_seconds}. A job may take up to 43200 s (SQS lets a message be worked on for 12 hours), the latency must be from 180 (a metric, an alarm and the start of a task take a minute each) to 86400. Split longer jobs; what must start sooner runs on lambda." if w.ecs == null ? false : !(w.ecs.job_seconds > 0 && w.ecs.job_seconds <= 43200 && w.ecs.max_latency_seconds >= 180 && w.ecs.max_latency_seconds <= 86400)])
+  }
+
+  validation {
+    condition     = alltrue([for w in values(var.workloads) : w.ecs.lease_seconds >= 30 && w.ecs.lease_seconds <= 43000 && w.ecs.stop_timeout_seconds >= 30 && w.ecs.stop_timeout_seconds <= 120 if w.ecs != null])
+    error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": ecs.lease_seconds is ${w.ecs.lease_seconds} and ecs.stop_timeout_seconds ${w.ecs.stop_timeout_seconds}. The lease must be from 30 (a renewal must arrive in time) to 43000 (SQS keeps a message invisible for 12 hours at most), the stop timeout from 30 (a long poll takes 20 s and giving back 5) to 120, the most Fargate allows. Jobs report progress to keep their lease, so it need not be as long as a job." if w.ecs == null ? false : !(w.ecs.lease_seconds >= 30 && w.ecs.lease_seconds <= 43000 && w.ecs.stop_timeout_seconds >= 30 && w.ecs.stop_timeout_seconds <= 120)])
+  }
+
+  validation {
     condition     = alltrue([for w in values(var.workloads) : !w.pause_on_open || w.lambda != null])
     error_message = join("\n", [for key, w in var.workloads : "Workload \"${key}\": pause_on_open switches the event source mapping of lambda off; ${w.ecs != null ? "an ecs worker stops polling by itself while a dependency is down" : "direct has no mapping"}. Leave it out." if w.pause_on_open && w.lambda == null])
   }
@@ -280,6 +307,51 @@ variable "publishers" {
   }
 }
 
+variable "alarm_actions" {
+  description = "Where alarms go, by severity: ARNs, usually of SNS topics. `page` is for what loses work or breaks a promise while nobody looks, `ticket` for what can wait until morning; a severity without any goes to the other one."
+  type = object({
+    page   = optional(list(string), [])
+    ticket = optional(list(string), [])
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = var.allow_silent_alarms || length(var.alarm_actions.page) + length(var.alarm_actions.ticket) > 0
+    error_message = "Stack ${var.name}: alarm_actions names nobody, so dead letters and jobs that wait too long would be seen by nobody. Write alarm_actions = { page = [aws_sns_topic.alarms.arn] } with a topic that somebody is subscribed to; for a stack to try out or to test, allow_silent_alarms = true."
+  }
+
+  # CloudWatch's own limit for one state.
+  validation {
+    condition     = length(var.alarm_actions.page) <= 5 && length(var.alarm_actions.ticket) <= 5
+    error_message = "Stack ${var.name}: alarm_actions has ${length(var.alarm_actions.page)} for page and ${length(var.alarm_actions.ticket)} for ticket, CloudWatch takes 5 per alarm and state. Subscribe several places to one SNS topic instead."
+  }
+}
+
+variable "allow_silent_alarms" {
+  description = "Whether the stack may have alarms that notify nobody: for trying out and for tests. They still show on the dashboard."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
+variable "alarm_suppressor" {
+  description = "An alarm (name or ARN) during which nobody is paged by a composite alarm, such as one that is set while a deployment runs, or null. Pages stay off for `extension_seconds` after it."
+  type = object({
+    alarm             = string
+    wait_seconds      = optional(number, 60)
+    extension_seconds = optional(number, 60)
+  })
+  default = null
+}
+
+variable "dashboard" {
+  description = "Whether the stack has a dashboard. CloudWatch bills 3 USD a month for each beyond the account's first three."
+  type        = bool
+  default     = true
+  nullable    = false
+}
+
 variable "metrics_namespace" {
   description = "CloudWatch namespace of the jobs' metrics."
   type        = string
@@ -297,4 +369,45 @@ variable "tags" {
   type        = map(string)
   default     = {}
   nullable    = false
+}
+
+variable "schedules" {
+  description = "Jobs that are sent at certain times, by EventBridge Scheduler. The key is the schedule's name. An occurrence that is delivered twice runs once (with `job_state`), and each occurrence runs."
+  type = map(object({
+    workload     = string
+    job          = string
+    version      = optional(number, 1)
+    payload_json = optional(string, "{}")
+
+    expression              = string
+    timezone                = optional(string, "UTC")
+    flexible_window_minutes = optional(number)
+    start                   = optional(string)
+    end                     = optional(string)
+    enabled                 = optional(bool, true)
+
+    retry = optional(object({
+      max_attempts    = optional(number, 185)
+      max_age_seconds = optional(number, 86400)
+    }), {})
+    message_group_id = optional(string)
+    heartbeat = optional(object({
+      period_seconds = number
+      actions        = optional(list(string), [])
+    }))
+  }))
+  default  = {}
+  nullable = false
+
+  # Everything about one schedule is checked by modules/schedule.
+  validation {
+    condition     = alltrue([for s in values(var.schedules) : contains(keys(var.workloads), s.workload)])
+    error_message = join("\n", [for key, s in var.schedules : "Schedule \"${key}\": the stack has no workload \"${s.workload}\", it has ${join(", ", [for name in keys(var.workloads) : "\"${name}\""])}. Correct the schedule's workload, or add it to workloads." if !contains(keys(var.workloads), s.workload)])
+  }
+
+  # Queue, role and group of the schedules.
+  validation {
+    condition     = length(var.schedules) == 0 || alltrue([for key, w in var.workloads : coalesce(w.name, "${var.name}-${key}") != "${var.name}-schedules"])
+    error_message = "A workload is called ${var.name}-schedules, which is the name of the stack's schedules. Rename its key, or give it a `name` of its own."
+  }
 }

@@ -11,6 +11,8 @@ from tests.local_aws.interpreters import FunctionPython, function_python
 from tests.local_aws.paths import EXAMPLES
 from tests.local_aws.project import Project
 
+# What a project adds for workloads without a queue, see its docs/workloads.md.
+DIRECT_FUNCTION = "from .app import app\n\nhandler = app.direct_handler()\n"
 PROBES = Path(__file__).parent / "e2e" / "probe-jobs"
 
 
@@ -27,6 +29,7 @@ def consumer(tmp_path_factory: pytest.TempPathFactory) -> Project:
     generated = project.generate(tmp_path_factory.mktemp("generated project"), answers)
     generated.use_jobs(EXAMPLES / "complete" / "jobs")
     generated.add_jobs(PROBES)
+    (generated.jobs.parent / "direct_function.py").write_text(DIRECT_FUNCTION, encoding="utf-8")
     return generated
 
 

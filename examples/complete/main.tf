@@ -15,6 +15,8 @@ module "jobs" {
   name                       = var.name
   account_concurrency_budget = 50
 
+  alarm_actions = { page = [aws_sns_topic.alarms.arn] }
+
   # Job records: a job runs once per key, can be asked for its status and cancelled; parked work is kept.
   job_state = { deletion_protection = var.protected }
 
@@ -43,6 +45,7 @@ module "jobs" {
       lambda  = local.lambda
       ceiling = { max_concurrency = 10 }
       queue   = { batch_size = 1, max_receive_count = 5, retention_seconds = 3600 }
+      alarms  = { max_age_seconds = 60, max_end_to_end_seconds = 120 }
     }
 
     # Roll a change out account by account: order matters within an account, so the queue is FIFO and the account is the group.
@@ -56,5 +59,38 @@ module "jobs" {
     }
   }
 
+  # Sent at certain times, straight to the workload's queue. Each occurrence is one job: delivered twice, it runs once.
+  schedules = {
+    # Every working day at six, by the office's clock. The job learns from its occurrence which day it is about.
+    agenda = {
+      workload     = "calendar"
+      job          = "calendar.agenda.prepare"
+      payload_json = jsonencode({ team = "everyone" })
+      expression   = "cron(0 6 ? * MON-FRI *)"
+      timezone     = "Europe/Berlin"
+    }
+
+    # On a FIFO queue the schedule is the message group: a review waits for the one before it, and for nothing else.
+    rollout-review = {
+      workload     = "rollouts"
+      job          = "rollouts.review"
+      payload_json = jsonencode({ product = var.name })
+      expression   = "cron(0 7 ? * MON *)"
+    }
+  }
+
   tags = { product = var.name }
+}
+
+# Who is told. Somebody must confirm the e-mail subscription; a pager or chat takes the place of the address later.
+resource "aws_sns_topic" "alarms" {
+  name = "${var.name}-alarms"
+}
+
+resource "aws_sns_topic_subscription" "email" {
+  count = var.alarm_email == null ? 0 : 1
+
+  topic_arn = aws_sns_topic.alarms.arn
+  protocol  = "email"
+  endpoint  = var.alarm_email
 }

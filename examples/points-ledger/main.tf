@@ -19,11 +19,14 @@ module "jobs" {
   name      = var.name
   job_state = { deletion_protection = var.protected }
 
+  alarm_actions = { page = [aws_sns_topic.alarms.arn] }
+
   workloads = {
     # Quick or not at all: a partner gets two seconds, once.
     points = {
       lambda  = merge(local.lambda, { timeout_seconds = var.timeout_seconds })
       ceiling = { max_concurrency = 20 }
+      alarms  = { max_age_seconds = 300 } # an incident
     }
 
     # Two at a time, one by one, for two days. Whatever is slow here holds up nothing but itself.
@@ -34,6 +37,7 @@ module "jobs" {
         batch_size        = 1
         max_receive_count = 50 # of 20 attempts; being early, throttled or killed uses up receives as well
       }
+      alarms = { max_age_seconds = 259200 } # one that is two days old is what this workload is for
     }
   }
 
@@ -76,4 +80,17 @@ resource "aws_iam_policy" "points" {
     }]
   })
   tags = { product = var.name }
+}
+
+# Who is told. Somebody must confirm the e-mail subscription; a pager or chat takes the place of the address later.
+resource "aws_sns_topic" "alarms" {
+  name = "${var.name}-alarms"
+}
+
+resource "aws_sns_topic_subscription" "email" {
+  count = var.alarm_email == null ? 0 : 1
+
+  topic_arn = aws_sns_topic.alarms.arn
+  protocol  = "email"
+  endpoint  = var.alarm_email
 }

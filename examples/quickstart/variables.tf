@@ -33,3 +33,9 @@ variable "architecture" {
   type        = string
   default     = "arm64"
 }
+
+variable "alarm_email" {
+  description = "E-mail address that alarms go to, or null: then nobody is told until something else subscribes to the topic of alarms."
+  type        = string
+  default     = null
+}

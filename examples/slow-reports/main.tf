@@ -10,6 +10,8 @@ module "jobs" {
   name      = var.name
   job_state = { deletion_protection = var.protected }
 
+  alarm_actions = { page = [aws_sns_topic.alarms.arn] }
+
   workloads = {
     reports = {
       ecs = {
@@ -39,7 +41,8 @@ module "jobs" {
         environment = { APP_REPORTS_BUCKET = aws_s3_bucket.reports.bucket }
         policy_arns = { reports = aws_iam_policy.reports.arn }
       }
-      queue = { max_receive_count = 20 } # of 5 attempts; each interruption is a receive too
+      queue  = { max_receive_count = 20 }     # of 5 attempts; each interruption is a receive too
+      alarms = { max_age_seconds = 4 * 3600 } # the night's promise
     }
   }
 
@@ -55,4 +58,17 @@ resource "aws_ecs_cluster" "this" {
 resource "aws_ecs_cluster_capacity_providers" "this" {
   cluster_name       = aws_ecs_cluster.this.name
   capacity_providers = ["FARGATE", "FARGATE_SPOT"]
+}
+
+# Who is told. Somebody must confirm the e-mail subscription; a pager or chat takes the place of the address later.
+resource "aws_sns_topic" "alarms" {
+  name = "${var.name}-alarms"
+}
+
+resource "aws_sns_topic_subscription" "email" {
+  count = var.alarm_email == null ? 0 : 1
+
+  topic_arn = aws_sns_topic.alarms.arn
+  protocol  = "email"
+  endpoint  = var.alarm_email
 }

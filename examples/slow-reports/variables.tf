@@ -48,3 +48,9 @@ variable "protected" {
   type        = bool
   default     = true
 }
+
+variable "alarm_email" {
+  description = "E-mail address that alarms go to, or null: then nobody is told until something else subscribes to the topic of alarms."
+  type        = string
+  default     = null
+}

@@ -23,12 +23,7 @@ resource "aws_iam_role_policy" "this" {
     Version = "2012-10-17"
     Statement = concat(
       [
-        {
-          Sid      = "OwnQueue"
-          Effect   = "Allow"
-          Action   = "sqs:SendMessage"
-          Resource = var.queue.arn
-        },
+        local.delivery.permission,
         {
           Sid    = "LogDelivery"
           Effect = "Allow"
@@ -40,7 +35,7 @@ resource "aws_iam_role_policy" "this" {
         },
       ],
       [for key in [var.kms_key] : {
-        Sid      = "QueueAndMachineKey"
+        Sid      = local.delivery.key_sid
         Effect   = "Allow"
         Action   = ["kms:Decrypt", "kms:GenerateDataKey"]
         Resource = key.arn

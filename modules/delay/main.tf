@@ -8,20 +8,44 @@ locals {
   arn = "arn:${data.aws_partition.this.partition}:states:${data.aws_region.this.id}:${data.aws_caller_identity.this.account_id}:stateMachine:${var.name}"
 
   # Values under names that end in ".$" are paths into the input. HCL leaves "$." and "$$." alone, only "${" is a template.
-  message = merge(
-    {
-      QueueUrl        = var.queue.url # fixed: an input must not choose where a job goes
-      "MessageBody.$" = "$.body"      # a string, sent as it is
-      MessageAttributes = {
-        workload = { DataType = "String", StringValue = var.workload }
-        job      = { DataType = "String", "StringValue.$" = "$.job" }
+  # Exactly one of the two exists.
+  delivery = concat(
+    [for queue in [var.queue] : {
+      comment  = "the queue"
+      resource = "sqs:sendMessage"
+      parameters = merge(
+        {
+          QueueUrl        = queue.url # fixed: an input must not choose where a job goes
+          "MessageBody.$" = "$.body"  # a string, sent as it is
+          MessageAttributes = {
+            workload = { DataType = "String", StringValue = var.workload }
+            job      = { DataType = "String", "StringValue.$" = "$.job" }
+          }
+          # On a standard queue the group keeps one tenant from starving the others, on a FIFO queue it is the order.
+          "MessageGroupId.$" = "$.group"
+        },
+        # SQS refuses it on a standard queue.
+        { for name, path in { "MessageDeduplicationId.$" = "$.dedup" } : name => path if queue.fifo },
+      )
+      permission = { Sid = "OwnQueue", Effect = "Allow", Action = "sqs:SendMessage", Resource = queue.arn }
+      key_sid    = "QueueAndMachineKey"
+    } if queue != null],
+    # For a workload without a queue. No group: nobody behind a standard topic that invokes a function looks at it.
+    [for topic in [var.topic] : {
+      comment  = "the topic"
+      resource = "sns:publish"
+      parameters = {
+        TopicArn    = topic.arn # fixed, too
+        "Message.$" = "$.body"
+        MessageAttributes = {
+          workload = { DataType = "String", StringValue = var.workload }
+          job      = { DataType = "String", "StringValue.$" = "$.job" }
+        }
       }
-      # On a standard queue the group keeps one tenant from starving the others, on a FIFO queue it is the order.
-      "MessageGroupId.$" = "$.group"
-    },
-    # SQS refuses it on a standard queue.
-    { for name, path in { "MessageDeduplicationId.$" = "$.dedup" } : name => path if var.queue.fifo },
-  )
+      permission = { Sid = "OwnTopic", Effect = "Allow", Action = "sns:Publish", Resource = topic.arn }
+      key_sid    = "TopicAndMachineKey"
+    } if topic != null],
+  )[0]
 }
 
 resource "aws_sfn_state_machine" "this" {
@@ -30,7 +54,7 @@ resource "aws_sfn_state_machine" "this" {
   role_arn = aws_iam_role.this.arn
 
   definition = jsonencode({
-    Comment = "Keeps a job until its time, then sends it to the queue of workload ${var.workload}."
+    Comment = "Keeps a job until its time, then sends it to ${local.delivery.comment} of workload ${var.workload}."
     StartAt = "Wait"
     States = {
       Wait = {
@@ -40,9 +64,9 @@ resource "aws_sfn_state_machine" "this" {
       }
       Send = {
         Type       = "Task"
-        Resource   = "arn:${data.aws_partition.this.partition}:states:::sqs:sendMessage"
-        Parameters = local.message
-        # About an hour of trying. States.TaskFailed is every answer of SQS that is no success, because Step Functions has no
+        Resource   = "arn:${data.aws_partition.this.partition}:states:::${local.delivery.resource}"
+        Parameters = local.delivery.parameters
+        # About an hour of trying. States.TaskFailed is every answer of SQS or SNS that is no success, because Step Functions has no
         # one name for throttling and service faults there. A broken input (States.Runtime) is not among them and fails at once.
         # FULL jitter: jobs delayed to the same hour would meet again on every try.
         Retry = [{

@@ -17,13 +17,26 @@ variable "workload" {
 }
 
 variable "queue" {
-  description = "The queue to deliver to: output `queue` of modules/queue."
+  description = "The queue to deliver to: output `queue` of modules/queue. Null: `topic` is given."
   type = object({
     arn  = string
     url  = string
     fifo = bool
   })
-  nullable = false
+  default = null
+}
+
+variable "topic" {
+  description = "The standard topic to publish to, for a workload without a queue (modules/direct-consumer): output `topic` of modules/topic. Null: `queue` is given."
+  type = object({
+    arn = string
+  })
+  default = null
+
+  validation {
+    condition     = (var.queue == null) != (var.topic == null)
+    error_message = "${var.name}: queue and topic are ${var.queue == null ? "both null" : "both given"}, the machine delivers to exactly one of them. Give the queue of the workload, or the standard topic if its function has none."
+  }
 }
 
 variable "log_retention_days" {
@@ -39,7 +52,7 @@ variable "log_retention_days" {
 }
 
 variable "kms_key" {
-  description = "Customer managed KMS key of the queue, or null. The machine then encrypts waiting jobs with it, too."
+  description = "Customer managed KMS key of the queue or topic, or null. The machine then encrypts waiting jobs with it, too."
   type = object({
     arn = string
   })

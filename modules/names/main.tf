@@ -23,7 +23,7 @@ locals {
 
   # Names derived for roles, which have the limit of 64 too. The hash is of the name, so that a fixed name keeps them when its key is renamed.
   derived = {
-    for suffix in ["delay", "resume"] : suffix => {
+    for suffix in ["delay", "exec", "resume"] : suffix => {
       for key, name in local.names : key =>
       length("${name}-${suffix}") <= local.max_length ? "${name}-${suffix}" : join("-", [
         replace(substr(name, 0, local.head_length - length(suffix) - 1), "/-+$/", ""),

@@ -23,6 +23,11 @@ output "resumes" {
   value       = local.derived.resume
 }
 
+output "executions" {
+  description = "Workload key => name of the role that starts the workload's tasks on ECS."
+  value       = local.derived.exec
+}
+
 output "topic" {
   description = "Name of the stack's standard topic."
   value       = "${var.stack}-jobs"

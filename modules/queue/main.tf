@@ -16,7 +16,7 @@ locals {
     "arn:${data.aws_partition.this.partition}:sqs:${data.aws_region.this.id}:${data.aws_caller_identity.this.account_id}:${name}"
   }
 
-  visibility_timeout_seconds = coalesce(var.visibility_timeout_seconds, 6 * var.consumer_timeout_seconds + var.batch_window_seconds)
+  visibility_timeout_seconds = var.visibility_timeout_seconds != null ? var.visibility_timeout_seconds : 6 * var.consumer_timeout_seconds + var.batch_window_seconds
   dlq_retention_seconds      = 1209600
 
   from_topic = var.subscription == null ? [] : [{

@@ -18,13 +18,13 @@ variable "fifo" {
 }
 
 variable "consumer_timeout_seconds" {
-  description = "Timeout of the consumer: a function's timeout, or the time one job may take. Visibility is computed from it."
+  description = "Timeout of a consumer that cannot renew its hold on a message: a function's timeout. Visibility is computed from it. Null for a worker that holds messages by leases (modules/ecs-consumer): then visibility_timeout_seconds is its lease."
   type        = number
-  nullable    = false
+  default     = null
 
   validation {
-    condition     = var.consumer_timeout_seconds >= 1 && var.consumer_timeout_seconds <= 7200 && floor(var.consumer_timeout_seconds) == var.consumer_timeout_seconds
-    error_message = "${var.name}: consumer_timeout_seconds is ${var.consumer_timeout_seconds}, it must be a whole number from 1 to 7200 (visibility is six times that, and SQS allows 43200). Shorten the job or split it."
+    condition     = var.consumer_timeout_seconds == null ? true : var.consumer_timeout_seconds >= 1 && var.consumer_timeout_seconds <= 7200 && floor(var.consumer_timeout_seconds) == var.consumer_timeout_seconds
+    error_message = "${var.name}: consumer_timeout_seconds is ${coalesce(var.consumer_timeout_seconds, 0)}, it must be a whole number from 1 to 7200 (visibility is six times that, and SQS allows 43200). Shorten the job or split it."
   }
 }
 
@@ -46,13 +46,19 @@ variable "batch_window_seconds" {
 }
 
 variable "visibility_timeout_seconds" {
-  description = "Visibility timeout. Null computes 6 x consumer_timeout_seconds + batch_window_seconds; a value below that is refused."
+  description = "Visibility timeout. Null computes 6 x consumer_timeout_seconds + batch_window_seconds; a value below that is refused. Without consumer_timeout_seconds it is required: the lease of the worker, 30 to 43200."
   type        = number
   default     = null
 
   validation {
-    condition     = var.visibility_timeout_seconds == null ? true : var.visibility_timeout_seconds >= 6 * var.consumer_timeout_seconds + var.batch_window_seconds && var.visibility_timeout_seconds <= 43200
-    error_message = "${var.name}: visibility_timeout_seconds is ${coalesce(var.visibility_timeout_seconds, 0)}, it must be from ${6 * var.consumer_timeout_seconds + var.batch_window_seconds} (6 x consumer timeout ${var.consumer_timeout_seconds} + window ${var.batch_window_seconds}) to 43200. Below that a slow job is delivered a second time while it still runs. Leave it null to have it computed."
+    condition     = var.visibility_timeout_seconds == null || var.consumer_timeout_seconds == null ? true : var.visibility_timeout_seconds >= 6 * var.consumer_timeout_seconds + var.batch_window_seconds && var.visibility_timeout_seconds <= 43200
+    error_message = "${var.name}: visibility_timeout_seconds is ${coalesce(var.visibility_timeout_seconds, 0)}, it must be from ${6 * coalesce(var.consumer_timeout_seconds, 0) + var.batch_window_seconds} (6 x consumer timeout ${coalesce(var.consumer_timeout_seconds, 0)} + window ${var.batch_window_seconds}) to 43200. Below that a slow job is delivered a second time while it still runs. Leave it null to have it computed."
+  }
+
+  # A lease is renewed while its job makes progress, so it need not be longer than the job; only longer than one renewal takes.
+  validation {
+    condition     = var.consumer_timeout_seconds != null ? true : var.visibility_timeout_seconds == null ? false : var.visibility_timeout_seconds >= 30 && var.visibility_timeout_seconds <= 43200 && floor(var.visibility_timeout_seconds) == var.visibility_timeout_seconds
+    error_message = "${var.name}: visibility_timeout_seconds is ${var.visibility_timeout_seconds == null ? "not set" : var.visibility_timeout_seconds}, and neither is consumer_timeout_seconds. Give consumer_timeout_seconds for a function, or here the lease of a worker, a whole number from 30 to 43200."
   }
 }
 

@@ -16,13 +16,13 @@ from tests.local_aws.engine import Aws
 from tests.local_aws.project import Project
 from tests.local_aws.stack import Stack
 
-# These use what only the local engine has: they kill its function processes, or scale its clock, or let its functions
-# call a server of this machine.
+# They use what only the local engine has: switches that kill its function processes or scale its clock, the freedom to
+# put metrics into the namespaces of AWS's services, and functions that reach a server of this machine.
 collect_ignore = (
-    ["test_chaos.py", "test_delays.py", "test_points_ledger.py"] if os.environ.get("JOBS_TEST_ENDPOINT") else []
+    ["test_alarms.py", "test_chaos.py", "test_delays.py", "test_points_ledger.py"]
+    if os.environ.get("JOBS_TEST_ENDPOINT")
+    else []
 )
-if not os.environ.get("JOBS_CHAOS"):  # takes minutes, and has a command of its own: make chaos
-    collect_ignore.append("test_chaos.py")
 
 
 @pytest.fixture(scope="session")

@@ -90,6 +90,27 @@ def test_a_large_job_waits_in_the_bucket(stack: Stack) -> None:
     wait_for(lambda: stack.outcomes_of(job_id) == ["succeeded"], timeout=SOON, what="it succeeds")
 
 
+def test_a_retry_further_away_than_a_message_can_be_hidden_comes_back_through_the_machine(
+    stack: Stack, aws: Aws
+) -> None:
+    wait = timedelta(hours=13)  # SQS hides a message for 12 at most
+    scale(aws, 8 / wait.total_seconds())
+    before, started = time.time(), executions(stack, "webhooks")
+    job_id = stack.publish_one("probes.patient", {"label": "tomorrow", "come_back_after_hours": 13})
+    wait_for(lambda: stack.outcomes_of(job_id) == ["retry"], timeout=SOON, what="the first attempt")
+    (execution,) = executions(stack, "webhooks") - started
+    assert datetime.fromisoformat(inputs(stack, execution)["at"]).timestamp() >= before + wait.total_seconds()
+    wait_for(lambda: stack.depth("webhooks") == 0, timeout=SOON, what="the queue has let go of it")
+    record = stack.record_of(job_id)
+    assert record is not None
+    assert record["state"] == "RETRY"
+    assert record["not_before"] / 1000 >= before + wait.total_seconds()
+
+    make_due(stack, record["pk"])  # as the scaled machine does for the message
+    wait_for(lambda: stack.outcomes_of(job_id) == ["retry", "succeeded"], timeout=SOON, what="the second attempt")
+    assert [line["attempt"] for line in stack.lines_of(job_id)] == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("job", "delay", "remedy"),
     [
@@ -114,6 +135,15 @@ def scale(aws: Aws, factor: float) -> None:
     )
     with urllib.request.urlopen(request, timeout=10) as answer:
         assert json.load(answer)["applied"], "the local AWS did not take the setting"
+
+
+def make_due(stack: Stack, record: str) -> None:
+    stack.aws.client("dynamodb").update_item(
+        TableName=stack.publisher_environment["JOBS_TABLE"],
+        Key={"pk": {"S": record}},
+        UpdateExpression="SET not_before = :now",
+        ExpressionAttributeValues={":now": {"N": str(round(time.time() * 1000))}},
+    )
 
 
 def executions(stack: Stack, workload: str) -> set[str]:

@@ -111,4 +111,7 @@ def _left(stack: Stack) -> list[str]:
     found += [item["EventSourceArn"] for item in client("lambda").list_event_source_mappings()["EventSourceMappings"]]
     found += [group["arn"] for group in client("logs").describe_log_groups()["logGroups"]]
     found += [role["Arn"] for role in client("iam").list_roles()["Roles"]]
+    alarms = client("cloudwatch").describe_alarms(AlarmTypes=["MetricAlarm", "CompositeAlarm"], AlarmNamePrefix=NAME)
+    found += [alarm["AlarmArn"] for kind in ("MetricAlarms", "CompositeAlarms") for alarm in alarms[kind]]
+    found += [board["DashboardArn"] for board in client("cloudwatch").list_dashboards()["DashboardEntries"]]
     return [arn for arn in found if NAME in arn]

@@ -187,10 +187,14 @@ class Stack:
         return [_plain(item) for page in pages for item in page["Items"]]
 
     def depth(self, workload: str) -> int:
+        """Messages in the workload's queue."""
+        return sum(self.depths(workload))
+
+    def depths(self, workload: str) -> tuple[int, ...]:
         """Messages in the workload's queue: waiting, being worked on, and delayed."""
         queue = self.workloads[workload]["queue"]["url"]
         answer = self.aws.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=list(DEPTHS))
-        return sum(int(answer["Attributes"].get(name, 0)) for name in DEPTHS)
+        return tuple(int(answer["Attributes"].get(name, 0)) for name in DEPTHS)
 
     def _receive(self, queue: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = (

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import provider_source
 from .engine import Aws
-from .paths import REPOSITORY
+from .paths import EXAMPLES, MODULES, REPOSITORY
 from .process import CommandFailedError, run, run_for_code
 
 # Every SQS resource costs the provider 25 s of fixed waiting; with these many at once the cost is the longest chain,
@@ -43,15 +43,19 @@ class Terraform:
 
     @classmethod
     def of_example(cls, name: str, into: Path, aws: Aws, variables: Mapping[str, Any]) -> Terraform:
-        """Copy the root module, its modules and one example into a folder, in the places their relative sources
-        expect.
+        return cls.of_folder(EXAMPLES / name, into, aws, variables)
+
+    @classmethod
+    def of_folder(cls, configuration: Path, into: Path, aws: Aws, variables: Mapping[str, Any]) -> Terraform:
+        """Copy the root module, its modules and one configuration of this repository into a folder, in the places
+        their relative sources expect.
         """
         into.mkdir(parents=True, exist_ok=True)
         for file in REPOSITORY.glob("*.tf"):
             shutil.copy2(file, into)
-        shutil.copytree(REPOSITORY / "modules", into / "modules", ignore=COPIED, dirs_exist_ok=True)
-        folder = into / "examples" / name
-        shutil.copytree(REPOSITORY / "examples" / name, folder, ignore=COPIED, dirs_exist_ok=True)
+        shutil.copytree(MODULES, into / "modules", ignore=COPIED, dirs_exist_ok=True)
+        folder = into / configuration.relative_to(REPOSITORY)
+        shutil.copytree(configuration, folder, ignore=COPIED, dirs_exist_ok=True)
         return cls(folder, aws, variables)
 
     def init(self) -> None:

@@ -153,6 +153,9 @@ class Aws:
     def publish_batch(self, **arguments: Any) -> dict[str, Any]:
         return self._call("publish_batch", arguments)
 
+    def start_execution(self, **arguments: Any) -> dict[str, Any]:
+        return self._call("start_execution", arguments)
+
 
 def stack(**fields: Any) -> Config:
     """What the environment of a consumer says."""

@@ -90,6 +90,11 @@ def test_a_long_delay_goes_through_the_machine_in_whole_seconds_rounded_up(where
     assert planned == Machine(datetime(2026, 10, 1, 12, 20, 1, tzinfo=UTC))
 
 
+def test_without_a_queue_the_machine_keeps_short_delays_too() -> None:
+    planned = plan(now=NOW, delay=timedelta(seconds=3), queue_known=False, machine_known=True)
+    assert planned == Machine(datetime(2026, 10, 1, 12, 0, 4, tzinfo=UTC))
+
+
 @pytest.mark.parametrize("delay", [timedelta(seconds=900, microseconds=1), timedelta(days=2)])
 def test_a_long_delay_without_a_machine_is_refused(delay: timedelta) -> None:
     with pytest.raises(DelayRefusedError, match=r"SQS keeps a message back for at most 0:15:00.*in Terraform"):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from runtime.deadletter import dead_letter
 from runtime.engine import Report
-from runtime.envelope import Envelope, NotAJobError, Pointer, decode, encode, locations
+from runtime.envelope import Envelope, NotAJobError, Pointer, PutOff, decode, encode, locations
 from runtime.failure import Failure
 from runtime.outcome import Kind, Outcome
 from runtime.schema import envelope_schema
@@ -75,8 +75,35 @@ ASKED = Envelope(
     enqueued_at=datetime(2026, 3, 1, tzinfo=UTC),
     payload={},
 )
+PUT_OFF = Envelope(
+    id="job-6",
+    job="report.build",
+    enqueued_at=datetime(2026, 3, 1, tzinfo=UTC),
+    attempts_before=1,
+    put_off=PutOff(times=2, since=datetime(2026, 3, 1, 0, 1, 30, tzinfo=UTC)),
+    payload={},
+)
+# As modules/schedule writes it: EventBridge Scheduler puts the time in, and can compute nothing.
+SCHEDULED = Envelope(
+    id="shop:nightly:2027-01-05T03:00:00Z",
+    job="report.build",
+    enqueued_at=datetime(2027, 1, 5, 3, tzinfo=UTC),
+    occurrence=datetime(2027, 1, 5, 3, tzinfo=UTC),
+    payload={"kind": "full"},
+)
+DELAYED = Envelope(
+    id="job-6",
+    job="report.build",
+    enqueued_at=datetime(2026, 3, 1, tzinfo=UTC),
+    due_at=datetime(2026, 3, 1, 0, 10, tzinfo=UTC),
+    payload={"month": "2026-02-01"},
+)
 # File to what it means.
 GOLDEN = {
+    "scheduled.json": SCHEDULED,
+    "occurrence.json": SCHEDULED.model_copy(update={"key": "2027-01"}),
+    "put_off.json": PUT_OFF,
+    "delayed.json": DELAYED,
     "context.json": ASKED,
     "claim.json": CLAIM,
     "keyed.json": KEYED,
@@ -97,7 +124,19 @@ def test_a_golden_message_is_read(name: str) -> None:
     assert decode(wire(name)) == GOLDEN[name]
 
 
-@pytest.mark.parametrize("name", ["all_fields.json", "raw.json", "keyed.json", "claim.json", "context.json"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "all_fields.json",
+        "raw.json",
+        "keyed.json",
+        "claim.json",
+        "context.json",
+        "put_off.json",
+        "occurrence.json",
+        "delayed.json",
+    ],
+)
 def test_a_golden_message_is_written_byte_for_byte(name: str) -> None:
     assert encode(GOLDEN[name]) == wire(name)
 
@@ -129,14 +168,16 @@ SCHEMA = json.loads((RUNTIME / "envelope.schema.json").read_text(encoding="utf-8
 
 @pytest.mark.parametrize(
     "name",
-    ["all_fields.json", "claim.json", "context.json", "keyed.json", "minimal.json", "raw.json", "unknown_fields.json"],
+    [name for name in GOLDEN if name != "sns_wrapped.json"],
 )
 def test_golden_messages_fit_the_schema(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(json.loads(wire(name)), SCHEMA, cls=jsonschema.Draft202012Validator)
 
 
-@pytest.mark.parametrize("broken", [{"id": ""}, {"job": None}, {"v": 0}, {"payload": []}, {"attempts_before": -1}])
+@pytest.mark.parametrize(
+    "broken", [{"id": ""}, {"job": None}, {"v": 0}, {"payload": []}, {"attempts_before": -1}, {"put_off": {"times": 1}}]
+)
 def test_schema_and_code_refuse_the_same(broken: dict[str, Any]) -> None:
     content = {**json.loads(wire("minimal.json")), **broken}
     with pytest.raises(jsonschema.ValidationError):
@@ -164,6 +205,9 @@ NOT_JOBS = {
     '{"id":"1","job":"a","payload":null}': "not_an_envelope",
     '{"id":1,"job":"a","payload":{}}': "not_an_envelope",
     '{"id":"1","job":"a","payload":{},"enqueued_at":"2026-03-01T12:00:00"}': "not_an_envelope",  # no time zone
+    '{"id":"1","job":"a","payload":{},"occurrence":"2026-03-01T12:00:00"}': "not_an_envelope",
+    '{"id":"1","job":"a","payload":{},"occurrence":"0001-01-01T00:00:00+10:00"}': "not_an_envelope",  # not in UTC
+    '{"id":"1","job":"a","payload":{},"occurrence":"<aws.scheduler.scheduled-time>"}': "not_an_envelope",
     "eyJpZCI6ImpvYi0xIiwiam9iIjoicmVwb3J0LmJ1aWxkIiwicGF5bG9hZCI6e319": "undecodable",  # base64 of a good body
     "\ufeff" + GOOD: "undecodable",  # byte-order mark
     GOOD + " trailing": "undecodable",

@@ -14,6 +14,7 @@ FILES = {
     "acme/__init__.py": "",
     "acme/app.py": 'from runtime import App\napp = App("acme", jobs="acme.jobs", workload="email")\n',
     "acme/lambda_function.py": "from .app import app\nhandler = app.lambda_handler(acknowledge={acknowledge!r})\n",
+    "acme/direct_function.py": "from .app import app\nhandler = app.direct_handler()\n",
     "acme/jobs/__init__.py": "",
     "acme/jobs/mail.py": """
         from pydantic import BaseModel
@@ -51,6 +52,10 @@ FILES = {
         heavy("one")
         call("a", "b", "c")
         heavy("three")
+        from acme.direct_function import handler as direct
+        message = json.dumps(dict(id="d", job="mail.send", payload=dict(to="a")))
+        direct({{"Records": [dict(EventSource="aws:sns", Sns=dict(MessageId="n", Message=message))]}}, context)
+        heavy("direct")
         call("a", job="mail.later")
         heavy("async")
     """,
@@ -68,6 +73,7 @@ def steps(folder: Path, acknowledge: str) -> dict[str, set[str]]:
         "PATH": "/usr/bin:/bin",
         "JOBS_QUEUE_URL": "http://127.0.0.1:9/queue",
         "JOBS_DLQ_URL": "http://127.0.0.1:9/dlq",
+        "JOBS_DELAY_MACHINE_ARN": "arn:aws:states:eu-west-1:123456789012:stateMachine:acme-delay",
         "AWS_REGION": "eu-west-1",
     }
     result = subprocess.run(
@@ -94,6 +100,7 @@ def test_importing_the_handler_is_light(batch: dict[str, set[str]]) -> None:
 def test_jobs_that_only_succeed_need_no_aws_client(batch: dict[str, set[str]]) -> None:
     assert batch["one"] == set()
     assert batch["three"] == set()
+    assert batch["direct"] == set()
 
 
 def test_an_async_job_needs_asyncio_only(batch: dict[str, set[str]]) -> None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic_core import from_json
 from runtime.claims import ClaimStore
 from runtime.config import Config, ConfigurationError
+from runtime.delay import timestamp
 from runtime.delivery import Delivery
 from runtime.effects import FollowUp
 from runtime.engine import Engine, Report
@@ -280,7 +281,8 @@ def test_a_long_delay_starts_the_machine_and_nothing_else(clients: Clients) -> N
     assert request["stateMachineArn"] == MACHINE
     assert re.fullmatch(r"[0-9a-f]{64}", request["name"])
     assert (content["at"], content["group"], content["workload"]) == ("2026-10-01T12:20:00Z", "acme", "mail")
-    assert decode(content["body"]).id == published.id
+    envelope = decode(content["body"])
+    assert (envelope.id, timestamp(envelope.due_at or NOW)) == (published.id, content["at"])
     assert Consumer(clients).take(content["body"]).outcome.kind is Kind.SUCCEEDED
 
 

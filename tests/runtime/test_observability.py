@@ -149,6 +149,7 @@ def test_an_invocation_writes_one_document() -> None:
     assert (document["JobSucceeded"], document["JobDead"], document["JobStarted"]) == (2, 1, 3)
     assert document["RunMs"] == [250.0] * 3
     assert document["EndToEndMs"] == [5000.0] * 2
+    assert document["Attempt"] == [2] * 3
 
 
 def test_nothing_is_counted_twice() -> None:
@@ -189,6 +190,64 @@ def test_clocks_that_differ_give_no_negative_times() -> None:
         )
     )
     assert (written.lines[0]["queue_ms"], written.lines[0]["end_to_end_ms"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("due_at", "latency", "waited"),
+    [
+        (None, 5000.0, 750.0),  # from when it was enqueued, and sent
+        (NOW - seconds(0.5), 500.0, 250.0),  # a delay that was asked for is no latency
+        (NOW + seconds(1), 0.0, 0.0),  # the consumer's clock is behind
+    ],
+)
+def test_time_counts_from_when_a_job_was_due(due_at: datetime | None, latency: float, waited: float) -> None:
+    written = Written()
+    written.observer.job(report(envelope=ENVELOPE.model_copy(update={"due_at": due_at})))
+    assert (written.lines[0]["end_to_end_ms"], written.lines[0]["queue_ms"]) == (latency, waited)
+
+
+def test_a_retried_job_has_the_latency_of_all_its_attempts() -> None:
+    written = Written()
+    written.observer.job(report(Kind.RETRY, attempt=1))
+    later = NOW + seconds(60)
+    written.observer.job(report(attempt=2, finished_at=later))
+    written.observer.finish()
+    assert written.lines[-1]["EndToEndMs"] == [65_000.0]
+    assert written.lines[-1]["Attempt"] == [1, 2]
+
+
+def test_a_deferred_job_that_was_sent_again_keeps_its_latency() -> None:
+    """``not_before`` is set by us then, not by whoever published it."""
+    written = Written()
+    written.observer.job(report(envelope=ENVELOPE.model_copy(update={"not_before": NOW})))
+    assert written.lines[0]["end_to_end_ms"] == 5000.0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counters"),
+    [
+        (Outcome(Kind.DISCARDED, "cancelled"), {"JobCancelled"}),
+        (Outcome(Kind.DISCARDED, "expired"), {"JobDiscarded"}),
+        (Outcome(Kind.DEFER, "circuit_open:smtp"), {"JobDeferred", "CircuitOpen"}),
+        (Outcome(Kind.DEFER, "dependency_down:smtp"), {"JobDeferred", "CircuitOpen"}),
+        (Outcome(Kind.DEFER, "not_due"), {"JobDeferred"}),
+    ],
+)
+def test_what_a_reason_adds(outcome: Outcome, counters: set[str]) -> None:
+    written = Written()
+    written.observer.job(report(outcome=outcome, run_seconds=None))
+    written.observer.finish()
+    names = {metric["Name"] for metric in written.lines[-1]["_aws"]["CloudWatchMetrics"][0]["Metrics"]}
+    assert names == counters
+
+
+def test_a_job_whose_run_before_ended_without_a_word_is_named() -> None:
+    written = Written()
+    written.observer.job(report(crashed=True))
+    written.observer.job(report())
+    written.observer.finish()
+    assert [line.get("crashed_before") for line in written.lines[:2]] == [True, None]
+    assert written.lines[-1]["JobCrashed"] == 1
 
 
 def test_a_trace_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,8 @@ def test_a_delay_goes_straight_to_the_queue_and_is_never_early(aws: Aws, delay: 
     (entry,) = call["Entries"]
     assert (entry["DelaySeconds"], entry["MessageGroupId"]) == (whole, "acme")
     assert entry["MessageAttributes"]["job"]["StringValue"] == "probe"
-    assert decode(entry["MessageBody"]).not_before is None
+    envelope = decode(entry["MessageBody"])
+    assert (envelope.not_before, envelope.due_at) == (None, NOW + seconds(whole))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,8 @@ def test_a_delay_goes_straight_to_the_queue_and_is_never_early(aws: Aws, delay: 
 def test_a_delay_that_no_queue_can_keep_is_kept_by_the_consumer(aws: Aws, job: JobClass) -> None:
     publisher(aws).enqueue(job, Work(label="a"), delay=seconds(30))
     (entry,) = aws.of("publish_batch")[0]["PublishBatchRequestEntries"]
-    assert decode(entry["Message"]).not_before == NOW + seconds(30)
+    envelope = decode(entry["Message"])
+    assert envelope.not_before == envelope.due_at == NOW + seconds(30)
     assert "DelaySeconds" not in entry
 
 
@@ -166,6 +168,8 @@ def test_a_delay_that_cannot_be_honoured_is_refused(aws: Aws, delay: timedelta, 
 def test_no_delay_is_no_delay(aws: Aws) -> None:
     publisher(aws).enqueue(PROBE, Work(), delay=timedelta(0))
     assert [name for name, _ in aws.calls] == ["publish_batch"]
+    (entry,) = aws.of("publish_batch")[0]["PublishBatchRequestEntries"]
+    assert decode(entry["Message"]).due_at is None
 
 
 @pytest.mark.parametrize(
@@ -207,6 +211,27 @@ def test_a_workload_that_the_stack_lacks_is_refused(aws: Aws) -> None:
         PublishError, match=r"the workload 'vidoes', which the stack does not have .it has email, pictures"
     ):
         publisher(aws, queue_urls=QUEUES).enqueue(job, Work())
+
+
+DIRECT = {
+    "queue_urls": QUEUES,
+    "delay_machines": {"alerts": "arn:aws:states:eu-west-1:123456789012:stateMachine:alerts"},
+}
+
+
+def test_a_direct_workload_is_known_by_its_machine_which_keeps_its_delays(aws: Aws) -> None:
+    job = job_of(nothing, workload="alerts")
+    now = publisher(aws, **DIRECT).message(job, Work())
+    assert (now.queue_url, now.machine, now.attributes["workload"]["StringValue"]) == ("", "", "alerts")
+    later = publisher(aws, **DIRECT).message(job, Work(), delay=seconds(60))
+    assert (later.queue_url, later.machine) == ("", DIRECT["delay_machines"]["alerts"])
+    assert decode(later.body).not_before is None
+
+
+def test_a_direct_workload_keeps_no_order(aws: Aws) -> None:
+    job = job_of(nothing, workload="alerts", group=staticmethod(lambda args: args.label))
+    with pytest.raises(PublishError, match=r"'alerts' is direct: without a queue there is no order.*Remove `group`"):
+        publisher(aws, **DIRECT).enqueue(job, Work(label="a"))
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,18 @@ def documented(baker: Baker, tmp_path_factory: pytest.TempPathFactory) -> Projec
     statements, its_test, _ = blocks(project, "effects")
     (mail,) = blocks(project, "dependencies")
     (thumbnails,) = blocks(project, "payloads")
+    pictures, direct_function, alerts = blocks(project, "workloads")
+    _, sales, test_of_sales = blocks(project, "time")
     for path, text in {
         "src/my_jobs/jobs/statements.py": statements,
         "src/my_jobs/jobs/mail.py": mail,
         "src/my_jobs/jobs/thumbnails.py": thumbnails,
+        "src/my_jobs/jobs/pictures.py": pictures,
+        "src/my_jobs/jobs/alerts.py": alerts,
+        "src/my_jobs/direct_function.py": direct_function,
+        "src/my_jobs/jobs/sales.py": sales,
         "tests/jobs/test_statements.py": its_test,
+        "tests/jobs/test_sales.py": test_of_sales,
     }.items():
         (project.folder / path).write_text(text, encoding="utf-8")
     return project
@@ -44,7 +51,7 @@ def run(project: Project, test: str) -> None:
 
 
 def test_the_jobs_of_the_documentation_pass_the_projects_checks(documented: Project) -> None:
-    assert "18 passed" in check(documented)
+    assert "22 passed" in check(documented)
 
 
 def test_a_dependency_that_is_down_uses_up_no_attempt(documented: Project) -> None:
@@ -162,12 +169,96 @@ def test_it(app, jobs, monkeypatch):
 
 
 def test_delays_work_as_shown(documented: Project) -> None:
-    (delays,) = blocks(documented, "time")
+    delays, *_ = blocks(documented, "time")
     rest, _, calls = delays.partition("\n\napp.enqueue")
     run(
         documented,
         f"{rest}\n\ndef test_it(jobs):\n{indented('app.enqueue' + calls)}\n"
         "    assert jobs.drain().succeeded == 0\n    assert jobs.drain(within=timedelta(minutes=10)).succeeded == 2\n",
+    )
+
+
+def test_a_workload_is_split_off_by_one_word_of_the_class(documented: Project) -> None:
+    run(
+        documented,
+        """
+from my_jobs.jobs.pictures import PictureArgs, ResizePicture
+from my_jobs.lambda_function import handler
+from my_jobs.runtime.testing import lambda_context, sqs_event
+
+def test_it(app, jobs, monkeypatch):
+    app.enqueue(ResizePicture, PictureArgs(picture="a"))
+    assert jobs.assert_enqueued(ResizePicture).workload == "pictures"
+    monkeypatch.setattr(ResizePicture, "workload", None)
+    app.enqueue(ResizePicture, PictureArgs(picture="b"))
+    assert jobs.assert_enqueued(ResizePicture, picture="b").workload == "default"
+    # Whatever the class says now, the function that has the message runs it.
+    assert handler(sqs_event([jobs.body(ResizePicture, picture="c")]), lambda_context()) == {"batchItemFailures": []}
+""",
+    )
+
+
+def test_a_workload_without_a_queue_works_as_shown(documented: Project) -> None:
+    run(
+        documented,
+        """
+import json
+from dataclasses import replace
+from datetime import timedelta
+from my_jobs.jobs.alerts import AlertArgs, NotifyOnCall
+from my_jobs.runtime.direct_entry import job_bodies
+from my_jobs.runtime.testing import lambda_context
+
+def test_retries_in_code(jobs):
+    def waits(attempt):
+        return NotifyOnCall.retry.delay(attempt, None).total_seconds()
+    assert [waits(attempt) for attempt in (1, 2, 9)] == [30, 45, 150]
+    assert NotifyOnCall.retry.max_attempts == 10
+
+def test_it_comes_again_through_the_machine(app, jobs, monkeypatch):
+    from my_jobs.direct_function import handler
+    machine = "arn:aws:states:us-east-1:123456789012:stateMachine:alerts-delay"
+    vars(app)["config"] = replace(app.config, queue_url="", delay_machine_arn=machine)
+    started = []
+    class Client:
+        def start_execution(self, **arguments):
+            started.append(json.loads(arguments["input"]))
+    app.client = lambda service: Client()
+    def busy(self, args, ctx):
+        if ctx.attempt == 1:
+            raise ConnectionError
+    monkeypatch.setattr(NotifyOnCall, "run", busy)
+    def event(body, number):
+        return {"Records": [{"EventSource": "aws:sns", "Sns": {"MessageId": f"n-{number}", "Message": body}}]}
+    body = jobs.body(NotifyOnCall, text="fire")
+    assert handler(event(body, 1), lambda_context()) is None
+    (trip,) = started
+    jobs.advance(seconds=31)
+    assert handler(event(trip["body"], 2), lambda_context()) is None
+    assert len(started) == 1
+    record = {"requestContext": {"condition": "RetriesExhausted"}, "requestPayload": event(body, 1)}
+    assert job_bodies(json.dumps(record)) == [body]
+""",
+    )
+
+
+def test_an_occurrence_runs_once_and_the_next_one_too_as_shown(documented: Project) -> None:
+    run(
+        documented,
+        """
+from datetime import timedelta
+from my_jobs.jobs.sales import CountSales
+
+def test_it(app, jobs):
+    nine = jobs.now().replace(microsecond=0)
+    entry = {"Id": "0", "MessageAttributes": {"workload": {"StringValue": "default"}}}
+    for moment in (nine, nine, nine + timedelta(hours=1), nine - timedelta(hours=7)):
+        body = jobs.body(CountSales, occurrence=moment, shop="berlin")
+        jobs.send_message_batch(QueueUrl="queue", Entries=[{**entry, "MessageBody": body}])
+    report = jobs.drain()
+    assert (report.succeeded, report.duplicate, report.discarded) == (2, 1, 1)
+    assert app.status(job=CountSales, key="berlin", occurrence=nine).state == "done"
+""",
     )
 
 
@@ -179,6 +270,42 @@ def test_the_request_travels_as_shown(documented: Project) -> None:
         f"{imports}\n\ndef test_it(jobs):\n{indented(call)}\n"
         "    (sent,) = jobs.enqueued\n    assert sent.envelope.context['user'] == 'u-1'\n",
     )
+
+
+def test_a_jobs_own_line_and_metric_are_written_as_shown(documented: Project) -> None:
+    (importing,) = blocks(documented, "signals")
+    path = documented.folder / "src/my_jobs/jobs/rows.py"
+    path.write_text(importing, encoding="utf-8")
+    run(
+        documented,
+        """
+import json
+from my_jobs.jobs.rows import ImportRows
+
+def test_it(jobs, capsys):
+    assert jobs.run(ImportRows, rows=["a", "b"]).kind == "succeeded"
+    line, metric = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+    assert (line["message"], line["count"], line["job"]) == ("importing", 2, "rows.import")
+    assert metric["RowsImported"] == [2.0]
+    assert metric["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]
+""",
+    )
+    path.unlink()
+
+
+def test_every_metric_of_the_runtime_is_documented(project: Project) -> None:
+    table = project.text("docs/signals.md").partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    documented = dict(re.findall(r"^\| `(\w+)` \| (Count|Milliseconds) \|", table, re.MULTILINE))
+    observer = project.text(project.runtime / "observability.py")
+    written = set(re.findall(r'"(Job[A-Z][a-z]+|CircuitOpen|Attempt|[A-Z][A-Za-z]+Ms)"', observer))
+    for file in project.files():
+        if project.runtime in file.parents:
+            written |= set(re.findall(r'observer\.count\("(\w+)"\)', project.text(file)))
+    assert len(written) > 12
+    assert written - documented.keys() == set()
+    assert documented.keys() - written <= {"JobStalled"}  # of the worker
+    for name, unit in documented.items():
+        assert (unit == "Milliseconds") == name.endswith("Ms")
 
 
 def test_the_job_and_the_test_of_the_repositorys_readme_work(baker: Baker, tmp_path: Path) -> None:

@@ -5,9 +5,13 @@ mock_provider "aws" {
 }
 
 variables {
-  name        = "shop"
-  job_state   = {}
-  claim_check = {}
+  name          = "shop"
+  alarm_actions = { page = ["arn:aws:sns:eu-west-1:123456789012:pager"] }
+  job_state     = {}
+  claim_check   = {}
+  schedules = {
+    nightly = { workload = "c", job = "report.build", expression = "rate(1 day)" }
+  }
   workloads = {
     a = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true, pause_on_open = true }
     b = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true }
@@ -79,6 +83,16 @@ run "turn_delay_of_c_on" {
       a = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true, pause_on_open = true }
       b = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true }
       c = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, delay = true }
+    }
+  }
+}
+
+run "add_a_schedule" {
+  command = plan
+  variables {
+    schedules = {
+      nightly = { workload = "c", job = "report.build", expression = "rate(1 day)" }
+      hourly  = { workload = "a", job = "report.build", expression = "rate(1 hour)" }
     }
   }
 }

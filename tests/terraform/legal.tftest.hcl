@@ -4,7 +4,8 @@ mock_provider "aws" {
 }
 
 variables {
-  name = "shop"
+  name          = "shop"
+  alarm_actions = { page = ["arn:aws:sns:eu-west-1:123456789012:pager"] }
   workloads = {
     email   = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" } }
     billing = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, fifo = true, queue = { max_receive_count = 3 } }

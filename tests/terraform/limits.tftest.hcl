@@ -4,7 +4,8 @@ mock_provider "aws" {
 }
 
 variables {
-  name = "shop"
+  name          = "shop"
+  alarm_actions = { page = ["arn:aws:sns:eu-west-1:123456789012:pager"] }
   workloads = {
     email = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" } }
   }
@@ -363,4 +364,188 @@ run "refuses_a_metrics_namespace_of_aws" {
     metrics_namespace = "AWS/Jobs"
   }
   expect_failures = [var.metrics_namespace]
+}
+
+run "refuses_a_workload_without_a_consumer" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        fifo = true
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_two_consumers" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        lambda               = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        direct               = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        reserved_concurrency = 5
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_order_without_a_queue" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        direct               = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        reserved_concurrency = 5
+        fifo                 = true
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_pause_without_a_queue" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        direct               = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+        reserved_concurrency = 5
+        enabled              = false
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_direct_without_a_reservation" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        direct = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_functions_ceiling_on_ecs" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        ecs = {
+          cluster_arn        = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
+          image              = "jobs:1"
+          subnet_ids         = ["subnet-1"]
+          security_group_ids = ["sg-1"]
+          max_tasks          = 8
+          job_seconds        = 240
+        }
+        ceiling = { max_concurrency = 5 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_functions_visibility_on_ecs" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        ecs = {
+          cluster_arn        = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
+          image              = "jobs:1"
+          subnet_ids         = ["subnet-1"]
+          security_group_ids = ["sg-1"]
+          max_tasks          = 8
+          job_seconds        = 240
+        }
+        queue = { visibility_timeout_seconds = 600 }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_pause_on_open_on_ecs" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        ecs = {
+          cluster_arn        = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
+          image              = "jobs:1"
+          subnet_ids         = ["subnet-1"]
+          security_group_ids = ["sg-1"]
+          max_tasks          = 8
+          job_seconds        = 240
+        }
+        pause_on_open = true
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_no_tasks" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        ecs = {
+          cluster_arn        = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
+          image              = "jobs:1"
+          subnet_ids         = ["subnet-1"]
+          security_group_ids = ["sg-1"]
+          max_tasks          = 0
+          job_seconds        = 240
+        }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_job_of_a_day" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        ecs = {
+          cluster_arn        = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
+          image              = "jobs:1"
+          subnet_ids         = ["subnet-1"]
+          security_group_ids = ["sg-1"]
+          max_tasks          = 8
+          job_seconds        = 86400
+        }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
+}
+
+run "refuses_a_lease_of_seconds" {
+  command = plan
+  variables {
+    workloads = {
+      email = {
+        ecs = {
+          cluster_arn        = "arn:aws:ecs:eu-west-1:123456789012:cluster/jobs"
+          image              = "jobs:1"
+          subnet_ids         = ["subnet-1"]
+          security_group_ids = ["sg-1"]
+          max_tasks          = 8
+          job_seconds        = 240
+          lease_seconds      = 5
+        }
+      }
+    }
+  }
+  expect_failures = [var.workloads]
 }

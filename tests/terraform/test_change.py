@@ -17,25 +17,27 @@ def runs(tf: Terraform) -> dict[str, Run]:
 
 
 def changes(run: Run) -> dict[str, set[str]]:
-    """Action => the workloads it happens to; "" stands for everything that belongs to no workload."""
+    """Action => the workloads and schedules it happens to; "dashboard" shows them all, "" belongs to none."""
     found: dict[str, set[str]] = {}
     for change in run.plan["resource_changes"]:
-        workload = re.match(r'module\.\w+\["([^"]+)"\]', change["address"])
+        workload = re.search(r'\["([^"]+)"\]', change["address"])
         for action in set(change["change"]["actions"]) - {"no-op"}:
-            found.setdefault(action, set()).add(workload[1] if workload else "")
+            shared = "dashboard" if change["address"].startswith("module.dashboard[0].") else ""
+            found.setdefault(action, set()).add(workload[1] if workload else shared)
     return found
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("remove_a", {"delete": {"a"}}),
+        ("remove_a", {"delete": {"a"}, "update": {"dashboard"}}),
         ("reorder", {}),
-        ("add_d", {"create": {"d"}}),
-        ("rename_b", {"delete": {"b"}, "create": {"b2"}}),
+        ("add_d", {"create": {"d"}, "update": {"dashboard"}}),
+        ("rename_b", {"delete": {"b"}, "create": {"b2"}, "update": {"dashboard"}}),
         # A mocked provider plans an update where the real one plans a replacement; either way it is c alone.
-        ("turn_c_into_fifo", {"update": {"c"}}),
-        ("turn_delay_of_c_on", {"create": {"c"}, "update": {"c"}}),
+        ("turn_c_into_fifo", {"update": {"c", "nightly", "dashboard"}}),
+        ("turn_delay_of_c_on", {"create": {"c"}, "update": {"c", "dashboard"}}),
+        ("add_a_schedule", {"create": {"a", "hourly"}}),  # the schedule, and the role's permission for its workload
     ],
 )
 def test_only_the_changed_workload_changes(runs: dict[str, Run], name: str, expected: dict[str, set[str]]) -> None:

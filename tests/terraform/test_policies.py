@@ -24,7 +24,7 @@ def applied(tf: Terraform) -> list[dict[str, Any]]:
     found = [resource for run in runs for resource in resources(run.state)]
     kinds = {resource["type"] for resource in found}
     assert {"aws_sqs_queue", "aws_sns_topic", "aws_iam_role_policy", "aws_lambda_event_source_mapping"} <= kinds
-    assert {"aws_dynamodb_table", "aws_s3_bucket_policy", "aws_sfn_state_machine"} <= kinds
+    assert {"aws_dynamodb_table", "aws_s3_bucket_policy", "aws_sfn_state_machine", "aws_scheduler_schedule"} <= kinds
     return found
 
 
@@ -148,3 +148,20 @@ def test_a_queue_admits_the_topic_it_subscribes_to(applied: list[dict[str, Any]]
             (allow,) = (s for s in statements(resource) if "Service" in s.get("Principal", {}))
             topic = allow["Condition"]["ArnEquals"]["aws:SourceArn"]
             assert topic.endswith(".fifo") == resource["values"]["fifo_queue"], resource["address"]
+
+
+def test_every_schedule_sends_to_its_own_queue_and_leaves_no_failure_without_a_trace(
+    applied: list[dict[str, Any]],
+) -> None:
+    schedules = [resource for resource in applied if resource["type"] == "aws_scheduler_schedule"]
+    assert schedules
+    for resource in schedules:
+        (target,) = resource["values"]["target"]
+        assert target["dead_letter_config"], resource["address"]
+        call = json.loads(target["input"])
+        assert call["MessageAttributes"].keys() == {"workload", "job"}, resource["address"]
+        body = json.loads(call["MessageBody"])
+        assert "<aws.scheduler.scheduled-time>" in body["id"]
+        assert body["occurrence"] == "<aws.scheduler.scheduled-time>"
+        fifo = call["MessageAttributes"]["workload"]["StringValue"] == "billing"
+        assert ("MessageDeduplicationId" in call, "MessageGroupId" in call) == (fifo, fifo), resource["address"]

@@ -15,6 +15,8 @@ from .harness import Terraform
 
 LAMBDA = {"artifact": {"filename": "tests/terraform/fixtures/artifact.zip"}, "handler": "app.handler"}
 
+PAGER = "arn:aws:sns:eu-west-1:123456789012:pager"
+
 
 def workload(**changes: Any) -> dict[str, Any]:
     return {"workloads": {"email": {"lambda": LAMBDA} | changes}}
@@ -26,6 +28,12 @@ def function(**changes: Any) -> dict[str, Any]:
 
 def queue(fifo: bool = False, **settings: Any) -> dict[str, Any]:
     return workload(fifo=fifo, queue=settings)
+
+
+def schedule(**fields: Any) -> dict[str, Any]:
+    return {
+        "schedules": {"nightly": {"workload": "email", "job": "report.build", "expression": "rate(1 day)"} | fields}
+    }
 
 
 # Inputs => what the message must contain, in any order.
@@ -98,6 +106,65 @@ REFUSALS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"workloads": {"email": {"lambda": LAMBDA}, "email-delay": {"lambda": LAMBDA}}},
         ['"email-delay"', "shop-email-delay", '"email"', "Rename"],
     ),
+    "schedule of an unknown workload": (
+        schedule(workload="mail"),
+        ['"nightly"', 'no workload "mail"', 'it has "email"', "Correct the schedule"],
+    ),
+    "name of the schedules": (
+        schedule() | {"workloads": {"email": {"lambda": LAMBDA}, "schedules": {"lambda": LAMBDA}}},
+        ["shop-schedules", "Rename its key"],
+    ),
+    "schedule with a Unix cron": (
+        schedule(expression="cron(*/5 * * * *)"),
+        ['"nightly"', '"cron(*/5 * * * *)"', "six fields", "cron(0 9 ? * MON-FRI *)"],
+    ),
+    "zone of a schedule": (schedule(timezone="Europe/ Paris"), ['"nightly"', '"Europe/ Paris"', '"Europe/Paris"']),
+    "payload of a schedule": (schedule(payload_json="[1]"), ['"nightly"', "[1]", "JSON object", "jsonencode"]),
+    "group on a standard queue": (schedule(message_group_id="g"), ['"nightly"', '"g"', "FIFO", "Leave it out"]),
+    "job of a schedule": (schedule(job="ReportBuild"), ['"nightly"', '"ReportBuild"', "wire name"]),
+    "version of a schedule": (schedule(version=1.5), ['"nightly"', "version is 1.5", "whole number"]),
+    "key of a schedule": (
+        {"schedules": {"Nightly": schedule()["schedules"]["nightly"]}},
+        ['"Nightly"', "1 to 50", "Rename"],
+    ),
+    "window of a schedule": (schedule(flexible_window_minutes=0), ['"nightly"', "is 0", "1 to 1440", "Leave it out"]),
+    "start of a schedule": (schedule(start="2027-01-05"), ['"nightly"', '"2027-01-05"', "2027-01-05T08:00:00Z"]),
+    "end of a schedule": (
+        schedule(start="2027-01-05T08:00:00Z", end="2027-01-04T08:00:00Z"),
+        ['"nightly"', "2027-01-05T08:00:00Z is not before end 2027-01-04T08:00:00Z", "Correct"],
+    ),
+    "retry of a schedule": (
+        schedule(retry={"max_attempts": 186}),
+        ['"nightly"', "186 attempts", "0 to 185", "60 to 86400"],
+    ),
+    "heartbeat of a schedule": (
+        schedule(heartbeat={"period_seconds": 604800}),
+        ['"nightly"', "604800", "403200", "seven days"],
+    ),
+    "context attribute in a payload": (
+        schedule(payload_json='{"at":"<aws.scheduler.scheduled-time>"}'),
+        ['"nightly"', "ctx.occurrence", "take it out"],
+    ),
+    "silent alarms": (
+        {"alarm_actions": {}},
+        ["alarm_actions names nobody", "{ page = [aws_sns_topic.alarms.arn] }", "allow_silent_alarms = true"],
+    ),
+    "too many actions": (
+        {"alarm_actions": {"page": [PAGER] * 6}},
+        ["Stack shop", "6 for page", "takes 5", "one SNS topic"],
+    ),
+    "age that no message reaches": (
+        workload(alarms={"max_age_seconds": 345600}),
+        ["shop-email", "max_age_seconds is 345600", "retention_seconds 345600", "Lower it"],
+    ),
+    "age below the measure": (workload(alarms={"max_age_seconds": 59}), ["shop-email", "is 59", "at least 60"]),
+    "depth": (workload(alarms={"max_depth": 0}), ["shop-email", "max_depth is 0", "at least 1", "Leave it out"]),
+    "latency": (
+        workload(alarms={"max_end_to_end_seconds": 0}),
+        ["shop-email", "max_end_to_end_seconds is 0", "above 0", "Leave it out"],
+    ),
+    "error rate": (workload(alarms={"error_rate_percent": 100}), ["shop-email", "is 100", "below 100"]),
+    "discards": (workload(alarms={"max_discarded": -1}), ["shop-email", "is -1", "0"]),
     "publisher": ({"publishers": {"account_ids": ["*"]}}, ['"*"', "12 digits"]),
 }
 
@@ -108,7 +175,7 @@ def messages(tf: Terraform) -> dict[str, str]:
     folder = tf.tree / "tests" / "refusals"
     folder.mkdir()
     for number, (inputs, _) in enumerate(REFUSALS.values()):
-        variables = {"name": "shop", **workload(), **inputs}
+        variables = {"name": "shop", "alarm_actions": {"page": [PAGER]}, **workload(), **inputs}
         (folder / f"{number}.tftest.hcl").write_text(
             'mock_provider "aws" {\n  source = "./tests/terraform/mocks"\n}\n\nrun "refused" {\n  command = plan\n\n'
             "  variables {\n"

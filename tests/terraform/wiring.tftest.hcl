@@ -10,7 +10,8 @@ override_resource {
 }
 
 variables {
-  name = "shop"
+  name          = "shop"
+  alarm_actions = { page = ["arn:aws:sns:eu-west-1:123456789012:pager"] }
   workloads = {
     email   = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" } }
     billing = { lambda = { artifact = { filename = "tests/terraform/fixtures/artifact.zip" }, handler = "app.handler" }, fifo = true, queue = { max_receive_count = 3 } }
@@ -56,8 +57,8 @@ run "two_workloads" {
 
 run "nothing_is_made_that_was_not_asked_for" {
   assert {
-    condition     = output.job_state == null && output.claim_check == null && alltrue([for w in output.workloads : w.delay_machine == null])
-    error_message = "No table, no bucket, no delay machine."
+    condition     = output.job_state == null && output.claim_check == null && output.schedules == null && alltrue([for w in output.workloads : w.delay_machine == null])
+    error_message = "No table, no bucket, no schedule, no delay machine."
   }
 }
 
@@ -144,5 +145,20 @@ run "all_semantics_with_customer_key_and_other_accounts" {
   assert {
     condition     = output.claim_check.name == "acme-payloads"
     error_message = "The bucket's name as asked."
+  }
+}
+
+run "schedules" {
+  variables {
+    schedules = {
+      nightly = { workload = "email", job = "report.build", expression = "cron(0 3 * * ? *)", payload_json = jsonencode({ kind = "full" }) }
+      hourly  = { workload = "billing", job = "billing.close", expression = "rate(1 hour)", message_group_id = "close" }
+    }
+    kms_key = { arn = "arn:aws:kms:eu-west-1:123456789012:key/1" }
+  }
+
+  assert {
+    condition     = output.schedules.group.name == "shop-schedules" && output.schedules.dlq.name == "shop-schedules-dlq" && output.schedules.role.name == "shop-schedules" && keys(output.schedules.schedules) == ["hourly", "nightly"]
+    error_message = "Group, dead-letter queue and role of the stack's schedules: ${jsonencode(output.schedules)}"
   }
 }

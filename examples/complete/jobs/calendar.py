@@ -43,3 +43,21 @@ class PropagateAppointment(Job[Appointment, None]):
             if error.code == 404:
                 raise NoSuchCalendarError(str(args.calendar)) from error
             raise
+
+
+class Agenda(BaseModel):
+    team: str
+
+
+class PrepareAgenda(Job[Agenda, str]):
+    """Sent by a schedule every working day. Which day it is about stands in its occurrence: it may be run later."""
+
+    name = "calendar.agenda.prepare"
+    workload = "calendar"
+    key = "team"  # one agenda per team and occurrence, however often it is delivered
+    ttl = timedelta(hours=12)  # from the occurrence on
+    regenerable = True  # tomorrow there is another one
+
+    def run(self, args: Agenda, ctx: JobContext) -> str:
+        assert ctx.occurrence is not None, "only a schedule sends this job"
+        return f"agenda of {args.team} for {ctx.occurrence:%Y-%m-%d}"

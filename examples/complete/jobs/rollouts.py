@@ -46,3 +46,19 @@ class ApplyStep(Job[Step, None]):
             if error.code == 422:
                 raise StepRefusedError(f"{args.account} step {args.number}") from error
             raise
+
+
+class Review(BaseModel):
+    product: str
+
+
+class ReviewRollouts(Job[Review, str]):
+    """Sent by a schedule every week, in a message group of its own."""
+
+    name = "rollouts.review"
+    workload = "rollouts"
+    group = staticmethod(lambda review: review.product)
+
+    def run(self, args: Review, ctx: JobContext) -> str:
+        assert ctx.occurrence is not None, "only a schedule sends this job"
+        return f"{args.product}: review of the week before {ctx.occurrence:%Y-%m-%d}"

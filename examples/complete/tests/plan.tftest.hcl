@@ -39,3 +39,10 @@ run "semantics" {
     error_message = "Table and bucket: ${jsonencode(output.publisher.environment)}"
   }
 }
+
+run "schedules" {
+  assert {
+    condition     = keys(output.schedules.schedules) == ["agenda", "rollout-review"] && output.schedules.group.name == "acme-schedules"
+    error_message = "Two jobs are sent by schedules: ${jsonencode(output.schedules)}"
+  }
+}

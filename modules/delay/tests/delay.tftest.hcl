@@ -101,6 +101,66 @@ run "fifo_queue" {
   }
 }
 
+run "topic" {
+  variables {
+    queue = null
+    topic = { arn = "arn:aws:sns:eu-west-1:123456789012:shop-jobs" }
+  }
+
+  assert {
+    condition = jsondecode(aws_sfn_state_machine.this.definition).States.Send.Parameters == {
+      TopicArn    = "arn:aws:sns:eu-west-1:123456789012:shop-jobs"
+      "Message.$" = "$.body"
+      MessageAttributes = {
+        workload = { DataType = "String", StringValue = "email" }
+        job      = { DataType = "String", "StringValue.$" = "$.job" }
+      }
+    }
+    error_message = "The topic and the workload are fixed, the rest is the job's: ${aws_sfn_state_machine.this.definition}"
+  }
+
+  assert {
+    condition     = jsondecode(aws_sfn_state_machine.this.definition).States.Send.Resource == "arn:aws:states:::sns:publish" && jsondecode(aws_sfn_state_machine.this.definition).States.Send.Retry[0].MaxAttempts == 20 && jsondecode(aws_sfn_state_machine.this.definition).States.Wait == { Type = "Wait", TimestampPath = "$.at", Next = "Send" }
+    error_message = "It waits and tries again as for a queue: ${aws_sfn_state_machine.this.definition}"
+  }
+
+  assert {
+    condition     = { for s in jsondecode(aws_iam_role_policy.this.policy).Statement : s.Sid => [s.Action, s.Resource] if s.Sid != "LogDelivery" } == { OwnTopic = ["sns:Publish", "arn:aws:sns:eu-west-1:123456789012:shop-jobs"] }
+    error_message = "It may publish to this topic, no more: ${aws_iam_role_policy.this.policy}"
+  }
+
+  assert {
+    condition     = output.access.environment == { JOBS_DELAY_MACHINE_ARN = output.state_machine.arn }
+    error_message = "Who delays needs the same."
+  }
+}
+
+run "topic_with_customer_key" {
+  variables {
+    queue   = null
+    topic   = { arn = "arn:aws:sns:eu-west-1:123456789012:shop-jobs" }
+    kms_key = { arn = "arn:aws:kms:eu-west-1:123456789012:key/1" }
+  }
+
+  assert {
+    condition     = [for s in jsondecode(aws_iam_role_policy.this.policy).Statement : s.Resource if s.Sid == "TopicAndMachineKey"] == ["arn:aws:kms:eu-west-1:123456789012:key/1"]
+    error_message = "The topic is encrypted, too: ${aws_iam_role_policy.this.policy}"
+  }
+}
+
+# The text as it always was: a machine that is there already does not change.
+run "a_queue_s_machine_is_what_it_was" {
+  assert {
+    condition     = aws_sfn_state_machine.this.definition == "{\"Comment\":\"Keeps a job until its time, then sends it to the queue of workload email.\",\"StartAt\":\"Wait\",\"States\":{\"Send\":{\"End\":true,\"Parameters\":{\"MessageAttributes\":{\"job\":{\"DataType\":\"String\",\"StringValue.$\":\"$.job\"},\"workload\":{\"DataType\":\"String\",\"StringValue\":\"email\"}},\"MessageBody.$\":\"$.body\",\"MessageGroupId.$\":\"$.group\",\"QueueUrl\":\"https://sqs.eu-west-1.amazonaws.com/123456789012/shop-email\"},\"Resource\":\"arn:aws:states:::sqs:sendMessage\",\"Retry\":[{\"BackoffRate\":2,\"ErrorEquals\":[\"States.TaskFailed\",\"States.Timeout\"],\"IntervalSeconds\":2,\"JitterStrategy\":\"FULL\",\"MaxAttempts\":20,\"MaxDelaySeconds\":300}],\"TimeoutSeconds\":60,\"Type\":\"Task\"},\"Wait\":{\"Next\":\"Send\",\"TimestampPath\":\"$.at\",\"Type\":\"Wait\"}}}"
+    error_message = "The definition has changed: ${aws_sfn_state_machine.this.definition}"
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.this.policy).Statement[0] == { Action = "sqs:SendMessage", Effect = "Allow", Resource = "arn:aws:sqs:eu-west-1:123456789012:shop-email", Sid = "OwnQueue" }
+    error_message = "The permission has changed: ${aws_iam_role_policy.this.policy}"
+  }
+}
+
 run "customer_key" {
   variables {
     kms_key            = { arn = "arn:aws:kms:eu-west-1:123456789012:key/1" }
@@ -150,4 +210,20 @@ run "refuses_an_alias" {
     kms_key = { arn = "arn:aws:kms:eu-west-1:123456789012:alias/jobs" }
   }
   expect_failures = [var.kms_key]
+}
+
+run "refuses_neither_queue_nor_topic" {
+  command = plan
+  variables {
+    queue = null
+  }
+  expect_failures = [var.topic]
+}
+
+run "refuses_queue_and_topic" {
+  command = plan
+  variables {
+    topic = { arn = "arn:aws:sns:eu-west-1:123456789012:shop-jobs" }
+  }
+  expect_failures = [var.topic]
 }

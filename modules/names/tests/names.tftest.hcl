@@ -206,13 +206,13 @@ run "derived_names_are_legal_too" {
   }
 
   assert {
-    condition     = output.delays["email"] == "shop-email-delay" && output.resumes["email"] == "shop-email-resume" && output.table == "shop-jobs" && output.claims == "shop-claims"
-    error_message = "A name that fits is not touched: ${jsonencode([output.delays, output.resumes])}"
+    condition     = output.delays["email"] == "shop-email-delay" && output.resumes["email"] == "shop-email-resume" && output.executions["email"] == "shop-email-exec" && output.table == "shop-jobs" && output.claims == "shop-claims"
+    error_message = "A name that fits is not touched: ${jsonencode([output.delays, output.resumes, output.executions])}"
   }
 
   assert {
-    condition     = alltrue([for name in concat(values(output.delays), values(output.resumes)) : length(name) <= 64 && can(regex("-(delay|resume)$", name))]) && length(distinct(concat(values(output.delays), values(output.resumes), values(output.names)))) == 9
-    error_message = "Legal and different: ${jsonencode([output.delays, output.resumes])}"
+    condition     = alltrue([for name in concat(values(output.delays), values(output.resumes), values(output.executions)) : length(name) <= 64 && can(regex("-(delay|exec|resume)$", name))]) && length(distinct(concat(values(output.delays), values(output.resumes), values(output.executions), values(output.names)))) == 12
+    error_message = "Legal and different: ${jsonencode([output.delays, output.resumes, output.executions])}"
   }
 }
 

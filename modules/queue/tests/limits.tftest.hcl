@@ -227,3 +227,46 @@ run "refuses_an_illegal_statement_id" {
   }
   expect_failures = [var.policy_statements]
 }
+
+run "accepts_the_shortest_lease" {
+  command = plan
+  variables {
+    consumer_timeout_seconds   = null
+    visibility_timeout_seconds = 30
+  }
+}
+
+run "accepts_the_longest_lease" {
+  command = plan
+  variables {
+    consumer_timeout_seconds   = null
+    visibility_timeout_seconds = 43200
+    max_receive_count          = 3
+  }
+}
+
+run "refuses_neither_timeout_nor_lease" {
+  command = plan
+  variables {
+    consumer_timeout_seconds = null
+  }
+  expect_failures = [var.visibility_timeout_seconds]
+}
+
+run "refuses_a_lease_that_no_renewal_can_keep" {
+  command = plan
+  variables {
+    consumer_timeout_seconds   = null
+    visibility_timeout_seconds = 29
+  }
+  expect_failures = [var.visibility_timeout_seconds]
+}
+
+run "refuses_a_lease_above_12_hours" {
+  command = plan
+  variables {
+    consumer_timeout_seconds   = null
+    visibility_timeout_seconds = 43201
+  }
+  expect_failures = [var.visibility_timeout_seconds]
+}

@@ -203,3 +203,15 @@ run "extra_statements" {
     error_message = "Extra statements are for the queue, not for the dead letters."
   }
 }
+
+run "a_workers_queue" {
+  variables {
+    consumer_timeout_seconds   = null
+    visibility_timeout_seconds = 120
+  }
+
+  assert {
+    condition     = aws_sqs_queue.this.visibility_timeout_seconds == 120 && output.queue.visibility_timeout_seconds == 120
+    error_message = "The visibility timeout is the lease."
+  }
+}

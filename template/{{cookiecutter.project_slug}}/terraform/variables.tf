@@ -11,3 +11,9 @@ variable "name" {
   nullable    = false
   default     = "{{ cookiecutter.project_slug }}"
 }
+
+variable "alarm_email" {
+  description = "E-mail address that alarms go to. Null: nobody is told until something else subscribes to the topic of alarms."
+  type        = string
+  default     = null
+}

@@ -33,7 +33,7 @@ class Counting(Job[Count, None]):
         time.sleep(args.work_seconds)
         if args.fail_once and ctx.attempt == 1:
             raise FirstAttemptError(args.label)
-        operations = [ctx.update(args.table, {"pk": args.label}, "ADD applied :one", {":one": 1})]
+        operations = [ctx.update(args.table, {"pk": args.label}, "ADD applied :one", values={":one": 1})]
         if args.followed:
             changes = {"label": f"{args.label}+", "followed": False, "fail_once": False, "work_seconds": 0.0}
             operations.append(ctx.follow_up(self.follower, args.model_copy(update=changes)))

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from pydantic import BaseModel
 
-from ..runtime import Job, JobContext, Permanent, fixed
+from ..runtime import Job, JobContext, Permanent, Retry, fixed
 
 
 class Instructions(BaseModel):
@@ -18,6 +18,7 @@ class Instructions(BaseModel):
     fail_attempts: int = 0
     permanent: bool = False
     kill_on_attempt: int = 0
+    come_back_after_hours: int = 0
     follow_up: bool = False
     padding: str = ""  # makes it large
 
@@ -35,6 +36,8 @@ class Probe(Job[Instructions, str | None]):
             os.kill(os.getpid(), signal.SIGKILL)
         if args.permanent:
             raise Permanent("asked_to")
+        if ctx.attempt == 1 and args.come_back_after_hours:
+            raise Retry(timedelta(hours=args.come_back_after_hours), reason="closed_today")
         if ctx.attempt <= args.fail_attempts:
             raise BrokenError(args.label)
         if args.follow_up:
@@ -61,3 +64,13 @@ class OrderedProbe(Probe):
 class EmailProbe(Probe):
     name = "probes.email"
     workload = "email"
+
+
+class DirectProbe(Probe):
+    name = "probes.direct"
+    workload = "alerts"  # a topic invokes its function, without a queue
+
+
+class MovingProbe(Probe):
+    name = "probes.moving"
+    workload = "calendar"  # until a test moves it to "calls"

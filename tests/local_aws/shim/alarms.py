@@ -2,7 +2,7 @@
 
 MiniStack's Query answers omit half of an alarm's fields, and Terraform would see a change in every plan. Its JSON
 answers are complete, so the request is translated to JSON and the answer back to XML, with botocore's own description
-of the service. Alarms over metric math are kept as they were put, but MiniStack does not evaluate them.
+of the service. What MiniStack does not keep of an alarm is kept here, as it was put.
 """
 
 import json
@@ -20,7 +20,14 @@ Answer = tuple[int, dict[str, str], bytes]
 Handler = Callable[[str, str, dict[str, str], bytes, dict[str, Any]], Awaitable[Answer]]
 
 TRANSLATED = {"DescribeAlarms", "PutMetricAlarm", "PutCompositeAlarm"}
-DROPPED_FIELDS = ("ThresholdMetricId", "Metrics")  # by MiniStack
+DROPPED_FIELDS = (  # by MiniStack
+    "ActionsSuppressor",
+    "ActionsSuppressorExtensionPeriod",
+    "ActionsSuppressorWaitPeriod",
+    "EvaluateLowSampleCountPercentile",
+    "Metrics",
+    "ThresholdMetricId",
+)
 SIMPLE_FIELDS = ("Period", "Statistic", "MetricName", "Namespace", "Dimensions")  # MiniStack adds them to math alarms
 
 _dropped: dict[str, dict[str, Any]] = {}  # alarm name -> what MiniStack did not keep
@@ -37,7 +44,7 @@ def install() -> None:
             return await original(method, path, headers, body, query)
         operation = model.operation_model(name)
         request = _from_form(operation.input_shape, "", form)
-        if name == "PutMetricAlarm":
+        if name != "DescribeAlarms":
             _remember(request)
         as_json = {
             **headers,
@@ -48,7 +55,7 @@ def install() -> None:
         if status != 200:  # let it word its own error
             return await original(method, path, headers, body, query)
         document = json.loads(answer or b"{}")
-        for alarm in document.get("MetricAlarms", []):
+        for alarm in document.get("MetricAlarms", []) + document.get("CompositeAlarms", []):
             _complete(alarm)
         return 200, {"Content-Type": "text/xml"}, _response(name, operation.output_shape, document)
 
@@ -75,6 +82,8 @@ def _complete(alarm: dict[str, Any]) -> None:
     if alarm.get("Metrics"):
         for key in SIMPLE_FIELDS:
             alarm.pop(key, None)
+    if alarm.get("ExtendedStatistic"):
+        alarm.pop("Statistic", None)  # MiniStack adds it
 
 
 def _from_form(shape: Any, prefix: str, form: dict[str, str]) -> Any:

@@ -68,3 +68,15 @@ mock_resource "aws_scheduler_schedule_group" {
 mock_resource "aws_ssm_parameter" {
   defaults = { arn = "arn:aws:ssm:eu-west-1:123456789012:parameter/jobs/mock/event-source-mapping" }
 }
+
+mock_resource "aws_ecs_task_definition" {
+  defaults = { arn = "arn:aws:ecs:eu-west-1:123456789012:task-definition/mock:1" }
+}
+
+mock_resource "aws_ecs_service" {
+  defaults = { id = "arn:aws:ecs:eu-west-1:123456789012:service/mock/mock" }
+}
+
+mock_resource "aws_appautoscaling_policy" {
+  defaults = { arn = "arn:aws:autoscaling:eu-west-1:123456789012:scalingPolicy:00000000-0000-0000-0000-000000000000:resource/ecs/service/mock/mock:policyName/mock" }
+}

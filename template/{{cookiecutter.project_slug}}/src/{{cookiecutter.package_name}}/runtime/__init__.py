@@ -18,7 +18,7 @@ from .app import App
 from .context import JobContext
 from .job import Job, upcast
 from .outcome import Defer, Discard, Outcome, Park, Permanent, Retry
-from .policy import fixed, full_jitter, linear
+from .policy import direct_retry, fixed, full_jitter, linear
 from .version import __version__
 
 if _collecting:
@@ -35,6 +35,7 @@ __all__ = [
     "Permanent",
     "Retry",
     "__version__",
+    "direct_retry",
     "fixed",
     "full_jitter",
     "linear",

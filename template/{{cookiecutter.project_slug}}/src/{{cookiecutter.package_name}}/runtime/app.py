@@ -5,7 +5,7 @@ are made on use.
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -23,10 +23,13 @@ from .registry import Registry
 if TYPE_CHECKING:
     from .breaker import Breakers
     from .claims import ClaimStore
+    from .direct_entry import DirectSettlement
     from .publisher import Published, Publisher
     from .records import Cancelled, JobStatus
     from .settlement import Settlement
     from .table import Table
+
+Settles = TypeVar("Settles", bound="Settlement")
 
 
 class App:
@@ -101,30 +104,49 @@ class App:
 
         return publish_unique(self._job_ledger("unique"), self.publisher, message, join=unique == "join")
 
-    def status(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> "JobStatus":
-        """What became of a job: by its id, or, if its class declares a business key, by class and key.
+    def status(
+        self,
+        job_id: str | None = None,
+        *,
+        job: JobClass | None = None,
+        key: object = None,
+        occurrence: datetime | None = None,
+    ) -> "JobStatus":
+        """What became of a job: by its id, or, if its class declares a business key, by class and key (and by the
+        schedule's time, if a schedule sent it).
 
         Raises:
             LedgerRequiredError: the stack has no ledger.
         """
         from . import records
 
-        return records.status(self._job_ledger("app.status").table, self._reference(job_id, job, key), self.claims)
+        ref = self._reference(job_id, job, key, occurrence)
+        return records.status(self._job_ledger("app.status").table, ref, self.claims)
 
-    def cancel(self, job_id: str | None = None, *, job: JobClass | None = None, key: object = None) -> "Cancelled":
+    def cancel(
+        self,
+        job_id: str | None = None,
+        *,
+        job: JobClass | None = None,
+        key: object = None,
+        occurrence: datetime | None = None,
+    ) -> "Cancelled":
         """Stop a job that has not started, or ask a running one (``ctx.cancelled``). Arguments as of ``status``."""
         from . import records
 
-        return records.cancel(self._job_ledger("app.cancel").table, self._reference(job_id, job, key), self.now())
+        ref = self._reference(job_id, job, key, occurrence)
+        return records.cancel(self._job_ledger("app.cancel").table, ref, self.now())
 
-    def _reference(self, job_id: str | None, job: JobClass | None, key: object) -> str:
+    def _reference(self, job_id: str | None, job: JobClass | None, key: object, occurrence: datetime | None) -> str:
         if (job_id is None) is (job is None):
             raise ValueError("give either a job's id, or `job` and `key`")
         if job is None:
             return reference(self.config.app, "", str(job_id), None)
         from .key import written_key
 
-        return reference(self.config.app, job.name, "", written_key(job, key))
+        if occurrence is not None and occurrence.tzinfo is None:
+            raise ValueError(f"occurrence={occurrence.isoformat()!r} has no time zone; add tzinfo=UTC")
+        return reference(self.config.app, job.name, "", written_key(job, key), occurrence)
 
     def _job_ledger(self, what: str) -> JobLedger:
         if not isinstance(self.ledger, JobLedger):
@@ -194,12 +216,44 @@ class App:
 
         return handler
 
+    def direct_handler(self) -> Callable[[Any, Any], None]:
+        """The function for Terraform's ``handler`` of a direct workload: a topic invokes it, without a queue.
+
+        What it cannot finish waits in the workload's delay machine. An invocation fails only if its job is safe nowhere
+        else: Lambda's failure destination then keeps it.
+        """
+        from .budget import Budget
+        from .direct_entry import deliveries, run_direct
+
+        self.registry  # noqa: B018 - as in lambda_handler
+
+        def handler(event: Any, context: Any) -> None:
+            engine, settlement, observer = self._direct_consumer
+            batch = deliveries(event)
+            observer.start(getattr(context, "aws_request_id", None))
+            budget = Budget(lambda: context.get_remaining_time_in_millis() / 1000)
+            run_direct(batch, engine, settlement, observer, budget)
+
+        return handler
+
+    @cached_property
+    def _direct_consumer(self) -> "tuple[Engine, DirectSettlement, Observer]":
+        from .direct_entry import DirectSettlement
+
+        config = self.config
+        config.require(JOBS_DLQ_URL=config.dlq_url, JOBS_DELAY_MACHINE_ARN=config.delay_machine_arn)
+        return self._parts(DirectSettlement)
+
     @cached_property
     def _consumer(self) -> "tuple[Engine, Settlement, Observer]":
         from .settlement import Settlement
 
         config = self.config
         config.require(JOBS_QUEUE_URL=config.queue_url, JOBS_DLQ_URL=config.dlq_url)
+        return self._parts(Settlement)
+
+    def _parts(self, settle: "type[Settles]") -> "tuple[Engine, Settles, Observer]":
+        config = self.config
         observer = Observer(config.service, config.workload, config.namespace)
         engine = Engine(
             self.registry,
@@ -213,7 +267,7 @@ class App:
             longest_wait=MAX_RETRY_WAIT if config.delay_machine_arn else MAX_WAIT,
             now=lambda: self.now(),
         )
-        settlement = Settlement(
+        settlement = settle(
             lambda: self.client("sqs"),
             config,
             observer,

@@ -32,6 +32,8 @@ class JobContext:
         max_attempts: what the job's ``retry`` policy allows.
         tenant, correlation: from the header.
         context: the request's own words (user, locale, ...) from the header.
+        occurrence: the time of the schedule that this job is for, in UTC; None for a job that no schedule sent. It says
+            which hour or day to work on: the clock does not, since a job may be late.
 
     Jobs enqueued through the context inherit tenant, correlation, trace and context, and name this job as their cause.
     """
@@ -60,6 +62,7 @@ class JobContext:
         self.tenant = envelope.tenant
         self.correlation = envelope.correlation or envelope.id
         self.context: Mapping[str, str] = envelope.context
+        self.occurrence = envelope.occurrence
         self._now = now
         self._remaining = remaining
         self._enqueue = enqueue

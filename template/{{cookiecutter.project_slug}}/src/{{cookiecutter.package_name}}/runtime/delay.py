@@ -66,7 +66,8 @@ def plan(
         ttl: the job's deadline, counted from now.
         fifo: the workload's queue is FIFO.
         queue_known: its URL is known here.
-        machine_known: the stack has a delay machine for the workload.
+        machine_known: the stack has a delay machine for the workload. If it has one and no queue, it is a direct
+            workload, and the machine keeps short delays, too.
 
     Raises:
         DelayRefusedError: the value is no delay, or nobody here could honour it.
@@ -75,7 +76,7 @@ def plan(
     chosen: Plan
     if wait == timedelta(0):
         chosen, starts = Now(), wait
-    elif wait <= MAX_QUEUE_DELAY:
+    elif wait <= MAX_QUEUE_DELAY and (queue_known or fifo or not machine_known):
         if fifo or not queue_known:
             chosen, starts = NotBefore(now.astimezone(UTC) + wait), wait
         else:

@@ -65,6 +65,12 @@ class Report:
     finished_at: datetime | None = None
     log_fields: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def receives(self) -> int:
+        """How often the job was handed out, this time included: as the queue counts or, without one, its header."""
+        put_off = self.envelope.put_off if self.envelope is not None else None
+        return self.delivery.receive_count + (put_off.times if put_off is not None else 0)
+
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
@@ -146,6 +152,7 @@ class Engine:
             return self._unknown(report, now, "import_failed", error)
         if job is None:
             return self._unknown(report, now, "unknown_job")
+        envelope = report.envelope = _with_deadline(envelope, job)
         late = _is_past(envelope, now)
         if envelope.job != job.name:  # one record per key, whatever the job was called when it was sent
             envelope = report.envelope = envelope.model_copy(update={"job": job.name})
@@ -158,7 +165,7 @@ class Engine:
         try:
             envelope = self._fetched(envelope)
         except ClaimError as error:
-            return fault_outcome(error, job.retry, envelope.attempts_before, delivery.receive_count, self._random)
+            return fault_outcome(error, job.retry, envelope.attempts_before, report.receives, self._random)
         try:
             raw = _lifted(job, envelope)
         except BaseException as error:  # an upcaster is a pure function: it will always raise
@@ -352,9 +359,13 @@ class Engine:
         """One receive more and the queue would move the message itself, without a word why.
 
         A deferred job has done nothing wrong: settlement gives it a new message, for a day (on a FIFO queue that would
-        break the order).
+        break the order). Without a queue every wait is a new message, and nobody would ever end them.
         """
-        if outcome.kind not in (Kind.RETRY, Kind.DEFER) or not report.delivery.is_last_receive:
+        if outcome.kind not in (Kind.RETRY, Kind.DEFER):
+            return outcome
+        if _put_off_too_long(outcome, report, self._now()):
+            return Outcome(Kind.DEAD, f"put_off_too_long ({outcome.reason})", error=outcome.error)
+        if not report.delivery.is_last_receive:
             return outcome
         born = report.envelope.enqueued_at if report.envelope is not None else None
         young = born is not None and self._now() - born < DEFER_AT_MOST
@@ -370,9 +381,11 @@ class Engine:
         # From the first receive: a backlog is older than any deploy.
         seen = delivery.first_received_at or delivery.sent_at
         first_seen = datetime.fromtimestamp(seen, UTC) if seen is not None else envelope.enqueued_at or now
+        if envelope.put_off is not None:
+            first_seen = min(first_seen, envelope.put_off.since)
         if now - first_seen < UNKNOWN_GRACE:
             shortest, longest = UNKNOWN_WAIT
-            wait = min(longest, shortest * 2 ** min(delivery.receive_count - 1, 10))
+            wait = min(longest, shortest * 2 ** min(report.receives - 1, 10))
             return Outcome(Kind.DEFER, reason, wait, failure)
         return self._end(report, report.job, Outcome(Kind.PARKED, reason, error=failure))
 
@@ -402,9 +415,22 @@ def _must_not_run(job: JobClass, claim: Claim) -> Outcome | None:
     return None
 
 
+def _put_off_too_long(outcome: Outcome, report: Report, now: datetime) -> bool:
+    put_off = report.envelope.put_off if report.envelope is not None else None
+    used_an_attempt = outcome.kind is Kind.RETRY and report.attempt > 0
+    return put_off is not None and not used_an_attempt and now - put_off.since >= DEFER_AT_MOST
+
+
 def _too_late(job: JobClass, parked: Outcome) -> Outcome:
     """A passed deadline: a regenerable job may be dropped, any other is kept."""
     return Outcome(Kind.DISCARDED, parked.reason, error=parked.error) if job.regenerable else parked
+
+
+def _with_deadline(envelope: Envelope, job: JobClass) -> Envelope:
+    """A schedule cannot reckon: the deadline of its occurrence is set here. One that a human sends again has none."""
+    if envelope.occurrence is None or job.ttl is None or envelope.expires_at is not None or envelope.generation:
+        return envelope
+    return envelope.model_copy(update={"expires_at": envelope.occurrence + job.ttl})
 
 
 def _is_past(envelope: Envelope, moment: datetime) -> bool:

@@ -7,9 +7,10 @@ tests fix this format: fields may be added, never changed.
 
 import hashlib
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json, to_json
 
 JOB_NAME_PATTERN = r"^[a-z][a-z0-9_.-]{0,99}$"
@@ -29,6 +30,24 @@ class Pointer(BaseModel):
     digest: Annotated[
         str | None, Field(description="The payload's own digest, by which the same payload is known inside a message.")
     ] = None
+
+
+class PutOff(BaseModel):
+    """How often, and since when, a consumer without a queue has put a job off without a run of it: what a queue's
+    receive count and its time of the first receive tell.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    times: Annotated[int, Field(ge=0, description="Deliveries since the last attempt that did not run the job.")]
+    since: Annotated[AwareDatetime, Field(description="When the first of them was.")]
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Two texts of one moment are one occurrence."""
+    if not 1970 <= moment.year <= 2999:
+        raise ValueError("an occurrence is a time from 1970 to 2999")
+    return moment.astimezone(UTC)
 
 
 class Envelope(BaseModel):
@@ -62,8 +81,20 @@ class Envelope(BaseModel):
     enqueued_at: Annotated[AwareDatetime | None, Field(description="When the producer published it.")] = None
     expires_at: Annotated[AwareDatetime | None, Field(description="Deadline: not started after it.")] = None
     not_before: Annotated[AwareDatetime | None, Field(description="Not started before it.")] = None
+    occurrence: Annotated[
+        Annotated[AwareDatetime, AfterValidator(_in_utc)] | None,
+        Field(description="The time of a schedule that this job is for; with the business key it names the record."),
+    ] = None
+    due_at: Annotated[
+        AwareDatetime | None,
+        Field(description="When a delayed job was meant to start: latency counts from it. Nothing waits for it."),
+    ] = None
     attempts_before: Annotated[int, Field(ge=0, description="Attempts used up before this message was sent.")] = 0
     generation: Annotated[int, Field(ge=0, description="How often the job was redriven.")] = 0
+    put_off: Annotated[
+        PutOff | None,
+        Field(description="Set by a consumer without a queue, which publishes a job again to put it off."),
+    ] = None
     claim: Annotated[
         Pointer | None, Field(description="Claim check: the payload is this object, and `payload` is empty.")
     ] = None
@@ -137,6 +168,8 @@ def encode(envelope: Envelope) -> str:
         ValueError: the payload holds a lone surrogate, which no encoding can carry.
     """
     header = {name: value for name, value in envelope if value is not None and value != {} and name != "payload"}
+    if envelope.put_off is not None:
+        header["put_off"] = envelope.put_off.model_dump()
     if envelope.claim is not None:
         header["claim"] = envelope.claim.model_dump(exclude={"digest"} if envelope.claim.digest is None else None)
     try:
@@ -174,6 +207,7 @@ def request_fields(envelope: Envelope) -> dict[str, Any]:
         ("causation_id", envelope.causation),
         ("traceparent", envelope.traceparent),
         ("context", envelope.context),
+        ("occurrence", envelope.occurrence and envelope.occurrence.isoformat()),
     ):
         if value:
             fields[name] = value

@@ -24,7 +24,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -138,13 +138,17 @@ class NoLedger:
         return outcome
 
 
-def reference(app: str, job: str, job_id: str, key: str | None) -> str:
-    """Key of a job's record. Without a business key the job's id is the key."""
+def reference(app: str, job: str, job_id: str, key: str | None, occurrence: datetime | None = None) -> str:
+    """Key of a job's record. Without a business key the job's id is the key; with one, each occurrence of a schedule
+    has a record of its own, or the second one would be a duplicate of the first.
+    """
     if key is None:
         # Neither a job's name nor an id written like this has a "#" where the others have one: no two kinds can meet.
         return f"{app}##{job_id.replace('#', '%23')}"
     if len(key) > MAX_KEY_CHARS:
         key = "sha256:" + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    if occurrence is not None:
+        job = f"{job}@{occurrence.astimezone(UTC).isoformat()}"  # no job's name holds an "@"
     return f"{app}#{job}#{key}"
 
 
@@ -176,7 +180,7 @@ class JobLedger:
         self._workload, self._claims = workload, claims
 
     def acquire(self, envelope: Envelope, delivery: Delivery, lease: timedelta) -> Claim | Outcome | Leftover:
-        ref = reference(self.app, envelope.job, envelope.id, envelope.key)
+        ref = reference(self.app, envelope.job, envelope.id, envelope.key, envelope.occurrence)
         owner, digest = secrets.token_hex(8), args_digest(envelope)
         now = self._milliseconds()
         claim: dict[str, Any] = {

@@ -42,6 +42,7 @@ COUNTERS = {
     Kind.DUPLICATE: "JobDuplicate",
     Kind.LOST: "JobLost",
 }
+DEPENDENCY_DOWN = ("circuit_open:", "dependency_down:")  # how a breaker begins the reason of what it puts off
 # Plain texts, looked up once: an enum member is slow to format and slower to serialize.
 _WORDS = {kind: (_LEVELS.get(kind, "INFO"), f"job {kind}", COUNTERS[kind], str(kind)) for kind in Kind}
 Write = Callable[[bytes], None]
@@ -108,7 +109,13 @@ class Observer:
             "receive_count": delivery.receive_count,
         }
         count = self._counts
+        if outcome.kind is Kind.DISCARDED and outcome.reason == "cancelled":
+            counter = (
+                "JobCancelled"  # somebody asked for it: no work that was dropped, which is what JobDiscarded tells
+            )
         count[counter] = count.get(counter, 0) + 1
+        if outcome.kind is Kind.DEFER and outcome.reason.startswith(DEPENDENCY_DOWN):
+            count["CircuitOpen"] = count.get("CircuitOpen", 0) + 1
         if envelope is not None:
             line["job"], line["job_id"] = envelope.job, envelope.id
             line.update(request_fields(envelope))
@@ -118,21 +125,24 @@ class Observer:
             line["attempt"] = report.attempt
         if report.crashed:  # an earlier run never told how it ended
             count["JobCrashed"] = count.get("JobCrashed", 0) + 1
+            line["crashed_before"] = True
         if outcome.reason:
             line["reason"] = outcome.reason
         if outcome.delay is not None:
             line["delay_seconds"] = outcome.delay.total_seconds()
         if outcome.error is not None:
             line["error"], line["error_at"] = outcome.error.name, outcome.error.where
+        # A delay that was asked for is no delay of ours: time counts from when the job was due.
+        due = envelope.due_at or envelope.enqueued_at if envelope is not None else None
         if report.run_seconds is not None:
             count["JobStarted"] = count.get("JobStarted", 0) + 1
+            self._values.setdefault("Attempt", []).append(report.attempt)
             line["run_ms"] = self._value("RunMs", report.run_seconds)
             if delivery.sent_at is not None:
-                line["queue_ms"] = self._value(
-                    "QueueDelayMs", finished.timestamp() - report.run_seconds - delivery.sent_at
-                )
-        if envelope is not None and envelope.enqueued_at is not None and outcome.kind is Kind.SUCCEEDED:
-            line["end_to_end_ms"] = self._value("EndToEndMs", (finished - envelope.enqueued_at).total_seconds())
+                since = max(delivery.sent_at, due.timestamp()) if due is not None else delivery.sent_at
+                line["queue_ms"] = self._value("QueueDelayMs", finished.timestamp() - report.run_seconds - since)
+        if due is not None and outcome.kind is Kind.SUCCEEDED:
+            line["end_to_end_ms"] = self._value("EndToEndMs", (finished - due).total_seconds())
         if report.log_fields:
             line["fields"] = report.log_fields
         self.line(line)

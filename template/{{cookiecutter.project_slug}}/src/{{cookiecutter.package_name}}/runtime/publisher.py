@@ -236,12 +236,19 @@ class Publisher:
                 else {"JOBS_TOPIC_ARN": self._config.topic_arn}
             )
             self._config.require(**topic)
-        if self._config.queue_urls and workload not in self._config.queue_urls:
+        # A direct workload has no queue, but always a machine.
+        known = {*self._config.queue_urls, *self._config.delay_machines}
+        if known and workload not in known:
             # The topic would accept it and deliver it to nobody.
             raise PublishError(
                 f"job {job.name!r} belongs to the workload {workload!r}, which the stack does not have (it has "
-                f"{', '.join(sorted(self._config.queue_urls))}). Add it to `workloads` in Terraform, or correct the "
+                f"{', '.join(sorted(known))}). Add it to `workloads` in Terraform, or correct the "
                 "job's workload."
+            )
+        if fifo and known and workload not in self._config.queue_urls:
+            raise PublishError(
+                f"job {job.name!r} has a `group`, but its workload {workload!r} is direct: without a queue there is no "
+                "order, and its function hears nothing of the FIFO topic. Remove `group`, or give the workload a queue."
             )
         try:
             key = business_key(job, args)
@@ -262,6 +269,7 @@ class Publisher:
                 expires_at=now + lifetime if lifetime is not None else None,
                 # Through the topic, which knows no delay, the consumer keeps the time.
                 not_before=planned.at if isinstance(planned, NotBefore) else None,
+                due_at=_due(planned, now),
                 payload=args.model_dump(mode="json", by_alias=True, round_trip=True),
             )
             body = encode(envelope)
@@ -403,6 +411,12 @@ def _check_id(job: "JobClass", what: str, value: str | None) -> None:
 def _is_id(value: object) -> bool:
     """Fit for a message group or a deduplication id (SQS API "SendMessage")."""
     return isinstance(value, str) and 1 <= len(value) <= 128 and all("!" <= character <= "~" for character in value)
+
+
+def _due(planned: Plan, now: datetime) -> datetime | None:
+    if isinstance(planned, DelaySeconds):
+        return now + timedelta(seconds=planned.seconds)
+    return planned.at if isinstance(planned, NotBefore | Machine) else None
 
 
 def _group(job: "JobClass", args: BaseModel) -> str:

@@ -124,6 +124,7 @@ class Jobs:
         attempt: int = 1,
         tenant: str | None = None,
         remaining: timedelta | None = None,
+        occurrence: datetime | None = None,
         **payload: Any,
     ) -> Outcome:
         """Run one job once and return its outcome. Nothing is raised for a job that fails.
@@ -133,9 +134,10 @@ class Jobs:
             attempt: number of the attempt, from 1.
             tenant: as of ``App.enqueue``.
             remaining: time the invocation has left; default: no limit.
+            occurrence: the time of the schedule that the job is for (``ctx.occurrence``); aware.
             **payload: the fields of its payload.
         """
-        body = self._body(job, tenant, payload, attempts_before=attempt - 1)
+        body = self._body(job, tenant, payload, attempts_before=attempt - 1, occurrence=occurrence)
         delivery = Delivery(body, str(uuid4()), sent_at=self.now().timestamp())
         budget = None
         if remaining is not None:
@@ -144,15 +146,26 @@ class Jobs:
         # A ledger of its own: what an earlier `run` of the same key did does not make this one a duplicate.
         return self._engine(JobLedger(self._app.name, MemoryTable(), self.now)).handle(delivery, budget).outcome
 
-    def body(self, job: JobClass, /, *, tenant: str | None = None, **payload: Any) -> str:
+    def body(
+        self, job: JobClass, /, *, tenant: str | None = None, occurrence: datetime | None = None, **payload: Any
+    ) -> str:
         """The message body of a job, for ``sqs_event``."""
-        return self._body(job, tenant, payload, attempts_before=0)
+        return self._body(job, tenant, payload, attempts_before=0, occurrence=occurrence)
 
-    def _body(self, job: JobClass, tenant: str | None, payload: Mapping[str, Any], *, attempts_before: int) -> str:
+    def _body(
+        self,
+        job: JobClass,
+        tenant: str | None,
+        payload: Mapping[str, Any],
+        *,
+        attempts_before: int,
+        occurrence: datetime | None,
+    ) -> str:
         # Not through the payload model: a test may send what no producer of this version would.
         raw = from_json(to_json(payload))
         now = self.now()
-        expires = now + job.ttl if job.ttl is not None else None
+        # Of a scheduled job the engine reckons the deadline, from the schedule's time.
+        expires = now + job.ttl if job.ttl is not None and occurrence is None else None
         return encode(
             Envelope(
                 id=str(uuid4()),
@@ -161,6 +174,7 @@ class Jobs:
                 tenant=tenant,
                 enqueued_at=now,
                 expires_at=expires,
+                occurrence=occurrence,
                 attempts_before=attempts_before,
                 payload=raw,
             )
@@ -270,7 +284,7 @@ def jobs(app: App) -> Iterator[Jobs]:
     """Runs jobs of the project's ``app`` in memory; see ``Jobs``."""
     tester = Jobs(app)
     before = dict(vars(app))
-    for part in ("publisher", "breakers", "claims", "_consumer"):
+    for part in ("publisher", "breakers", "claims", "_consumer", "_direct_consumer"):
         vars(app).pop(part, None)
     vars(app)["ledger"] = tester.ledger
     vars(app)["config"] = Config(

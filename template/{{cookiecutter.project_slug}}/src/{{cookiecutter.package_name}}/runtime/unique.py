@@ -31,7 +31,7 @@ def publish_unique(ledger: JobLedger, publisher: Publisher, message: Message, *,
     envelope = decode(message.body)
     if envelope.key is None:
         raise PublishError(f"job {envelope.job!r} has no business key to be unique by: set `key` on its class")
-    ref = reference(ledger.app, envelope.job, envelope.id, envelope.key)
+    ref = reference(ledger.app, envelope.job, envelope.id, envelope.key, envelope.occurrence)
     about = {
         "job": envelope.job,
         "args_hash": args_digest(envelope),
