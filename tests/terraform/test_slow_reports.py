@@ -123,7 +123,7 @@ def test_the_night_is_over_in_time(seed: int | None, planned: Policy, told_to_go
     back = MINUTE * max(minute + 1 for minute, tasks in enumerate(day.wanted) if tasks)
     assert back <= day.finished + (planned.idle_minutes + 2) * MINUTE
     assert day.turns == 1
-    # The fleet keeps its size until the last report is done, so no task is stopped that has one.
+    # The fleet shrinks so late that no task is stopped which has a report.
     assert told_to_go
     assert sum(told_to_go) == 0
 
