@@ -5,11 +5,13 @@ container would, with the environment that the applied task definition has.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ import pytest
 
 from tests.examples import reader
 from tests.local_aws import engine
+from tests.local_aws.process import Supervised, children
 from tests.local_aws.stack import Stack, wait_for
 from tests.local_aws.terraform import Terraform
 
@@ -35,22 +38,30 @@ print(json.dumps({name: getattr(found, name) for name in ("state", "attempt", "r
 
 @dataclass
 class Worker:
-    process: subprocess.Popen[bytes]
-    output: Path
+    process: Supervised
+
+    @property
+    def output(self) -> str:
+        return self.process.output.read_text()
 
     def lines(self) -> list[dict[str, Any]]:
         """What it has said about reports."""
-        found = [json.loads(line) for line in self.output.read_text().splitlines() if line.startswith("{")]
+        found = [json.loads(line) for line in self.output.splitlines() if line.startswith("{")]
         return [line for line in found if "outcome" in line]
 
     def ends(self) -> int:
         return self.process.wait(SOON)
+
+    def told_to_stop(self) -> None:
+        (worker,) = children(self.process.pid)
+        os.kill(worker, signal.SIGTERM)
 
 
 @dataclass
 class Reporting:
     stack: Stack
     folder: Path
+    workers: ExitStack
 
     def container(self) -> dict[str, Any]:
         """As ECS would start it."""
@@ -70,18 +81,15 @@ class Reporting:
         container = self.container()
         assert container["command"] == ["worker"]
         environment = {variable["name"]: variable["value"] for variable in container["environment"]}
-        output = self.folder / f"worker-{time.time_ns()}.log"
-        with output.open("wb") as sink:
-            process = subprocess.Popen(
-                [sys.executable, "-m", self.stack.project.package, *container["command"], *arguments],
-                env=self.stack.aws.environment(
-                    **environment, PYTHONPATH=str(self.stack.project.source), TMPDIR=str(self.folder)
-                ),
-                cwd=self.folder,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-            )
-        return Worker(process, output)
+        process = Supervised(
+            [sys.executable, "-m", self.stack.project.package, *container["command"], *arguments],
+            env=self.stack.aws.environment(
+                **environment, PYTHONPATH=str(self.stack.project.source), TMPDIR=str(self.folder)
+            ),
+            cwd=self.folder,
+            output=self.folder / f"worker-{time.time_ns()}.log",
+        )
+        return Worker(self.workers.enter_context(process))
 
     def order(self, reports: list[str], **options: Any) -> None:
         payloads = [{"report": report, **options} for report in reports]
@@ -113,7 +121,7 @@ def reporting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reporting]:
     """examples/slow-reports, applied."""
     folder = tmp_path_factory.mktemp("slow reports")
     project = reader.make("slow-reports", folder / "project")
-    with engine.aws() as aws:
+    with engine.aws() as aws, ExitStack() as workers:
         variables = {
             "name": "paper",
             "region": aws.region,
@@ -127,7 +135,7 @@ def reporting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reporting]:
         terraform.apply()
         stack = Stack(aws, terraform, project)
         stack.refresh()
-        yield Reporting(stack, folder)
+        yield Reporting(stack, folder, workers)
 
 
 def test_a_plan_after_the_apply_is_empty(reporting: Reporting) -> None:
@@ -149,7 +157,7 @@ def test_reports_are_rendered_and_their_results_are_read(reporting: Reporting) -
     reporting.order(reports, page_count=3, seconds_per_page=0.2)
     reporting.order(reports[:1], page_count=3, seconds_per_page=0.2)  # ordered twice, rendered once
     worker = reporting.start("--exit-when-idle", "3")
-    assert worker.ends() == 0, worker.output.read_text()
+    assert worker.ends() == 0, worker.output
     outcomes = sorted((line["outcome"], line["fields"]["report"]) for line in worker.lines())
     assert outcomes == [("duplicate", reports[0]), *(("succeeded", report) for report in reports)]
     for report in reports:
@@ -171,9 +179,9 @@ def test_a_worker_that_has_to_go_gives_back_the_rest_and_another_goes_on(reporti
         what="the first pages are there",
     )
     assert first is not None
-    worker.process.send_signal(signal.SIGTERM)
+    worker.told_to_stop()
     told = time.monotonic()
-    assert worker.ends() == 0, worker.output.read_text()
+    assert worker.ends() == 0, worker.output
     assert time.monotonic() - told < 10  # at the end of the page, not of the stop timeout
     (line,) = worker.lines()
     assert (line["outcome"], line["reason"], line["fields"]["report"]) == ("defer", "worker_stopping", first)
@@ -182,7 +190,7 @@ def test_a_worker_that_has_to_go_gives_back_the_rest_and_another_goes_on(reporti
 
     # Given back: another one has both at once, not when a lease is over, and this was no attempt.
     other = reporting.start("--exit-when-idle", "3")
-    assert other.ends() == 0, other.output.read_text()
+    assert other.ends() == 0, other.output
     assert [line["outcome"] for line in other.lines()] == ["succeeded", "succeeded"]
     status = reporting.status(first)
     assert (status["state"], status["attempt"], status["result"]["kept"]) == ("done", 1, kept)
