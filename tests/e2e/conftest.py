@@ -18,7 +18,14 @@ from tests.local_aws.stack import Stack
 
 # They use what only the local engine has: switches that kill its function processes or scale its clock, the freedom to
 # put metrics into the namespaces of AWS's services, and functions that reach a server on loopback.
-LOCAL_ONLY = ["test_alarms.py", "test_chaos.py", "test_delays.py", "test_seed_product.py"]
+LOCAL_ONLY = [
+    "test_alarms.py",
+    "test_chaos.py",
+    "test_delays.py",
+    "test_points_ledger.py",
+    "test_seed_product.py",
+    "test_slow_reports.py",
+]
 collect_ignore = LOCAL_ONLY if os.environ.get("JOBS_TEST_ENDPOINT") else []
 
 

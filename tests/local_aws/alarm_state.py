@@ -2,7 +2,8 @@
 
 Follows the CloudWatch user guide ("Evaluating an alarm", "Configuring how alarms treat missing data", "Metric math
 syntax and functions"), and is simpler in three ways: the period that is still open counts, data that come late change
-nothing that was, and of the functions there are those that the alarms of this repository use, DIFF and IF.
+nothing that was, and of the functions there are those that the alarms of this repository use, DIFF, FILL (with a
+number) and IF.
 """
 
 import ast
@@ -102,7 +103,9 @@ def _each(apply: Callable[[float, float], float], left: Value, right: Value) -> 
     """A value only where both sides have one."""
     if not isinstance(left, dict) and not isinstance(right, dict):
         return float(apply(left, right))
-    starts = [set(side) for side in (left, right) if isinstance(side, dict)]
+    starts = [set(side) for side in (left, right) if isinstance(side, dict) and not isinstance(side, Filled)]
+    if not starts:
+        raise ValueError("FILL alone: beside it there must be a series that says which periods there are")
     values = {start: float(apply(_at(left, start), _at(right, start))) for start in set.intersection(*starts)}
     return {start: value for start, value in values.items() if not math.isnan(value)}
 
@@ -124,4 +127,17 @@ def _diff(series: Value) -> Value:
     return {start: series[start] - series[before] for before, start in itertools.pairwise(starts)}
 
 
-FUNCTIONS: dict[str, Callable[..., Value]] = {"DIFF": _diff, "IF": _if}
+class Filled(dict[int, float]):
+    """A series with a value in every period."""
+
+    def __init__(self, series: Value, otherwise: Value) -> None:
+        assert isinstance(series, dict), "FILL of a number"
+        assert isinstance(otherwise, float), "FILL with something else than a number"
+        super().__init__(series)
+        self.otherwise = otherwise
+
+    def __missing__(self, start: int) -> float:
+        return self.otherwise
+
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {"DIFF": _diff, "FILL": Filled, "IF": _if}

@@ -73,6 +73,7 @@ def test_nothing_but_missing_data(rule: str, expected: str) -> None:
         ("IF(m >= 3, 100 * n / m, 0)", minutes(0, 0, 400)),  # n has no value where it needs none
         ("IF(m < 2, n, 7)", minutes(7)),
         ("m + n", minutes(15)),
+        ("m + FILL(n, 0)", minutes(1, 1, 15)),
         ("n / 0", {}),
         ("2 * 3", 6),
     ],

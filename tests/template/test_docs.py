@@ -361,6 +361,14 @@ def test_a_long_job_works_as_shown(documented: Project) -> None:
 from my_jobs.jobs.films import ConvertFilm
 from my_jobs.runtime import JobContext
 
+def test_it(jobs, monkeypatch):
+    assert jobs.run(ConvertFilm, film="f", scenes=3).result == 3
+    monkeypatch.setattr(JobContext, "stopping", True)
+    out = jobs.run(ConvertFilm, film="f", scenes=3)
+    assert (out.kind, out.reason) == ("defer", "worker_stopping")
+""",
+    )
+
 
 def test_a_worker_runs_inside_another_process_as_shown(documented: Project) -> None:
     _, inside, _ = blocks(documented, "worker")
@@ -393,6 +401,15 @@ class Queue:
     def delete_message(self, *, QueueUrl, ReceiptHandle):
         self.deleted.append(ReceiptHandle)
 
+def test_it(jobs, monkeypatch):
+    queue = Queue(jobs.body(ConvertFilm, film="f", scenes=2))
+    monkeypatch.setattr(ConvertFilm, "isolate", "thread")
+    app.client = lambda service: queue
+{indented(call.replace("minutes=2", "seconds=1"))}
+    assert queue.deleted == ["r-1"]
+""",
+    )
+
 
 def test_a_cluster_is_started_on_the_depth_of_the_queue(documented: Project) -> None:
     _, _, starter = blocks(documented, "worker")
@@ -407,3 +424,15 @@ class Queue:
     def get_queue_attributes(self, *, QueueUrl, AttributeNames):
         assert QueueUrl == "queue"
         return {{"Attributes": {{name: self.depth for name in AttributeNames}}}}
+
+def test_it():
+    queue, started = Queue(), []
+    running = lambda: bool(started)
+    start = lambda: started.append("cluster")
+    assert start_if_needed(queue, "queue", running, start) is False
+    queue.depth = "3"
+    assert start_if_needed(queue, "queue", running, start) is True
+    assert start_if_needed(queue, "queue", running, start) is False
+    assert started == ["cluster"]
+""",
+    )
