@@ -13,7 +13,7 @@ from runtime.envelope import Envelope, decode
 from runtime.ledger import reference
 from runtime.outcome import Defer, Kind, Park, Permanent, Retry
 from runtime.policy import fixed
-from runtime.testing import Jobs
+from runtime.testing import Jobs, delay_workloads
 from runtime.testing import jobs as fixture
 
 from .conftest import Consumer
@@ -21,6 +21,8 @@ from .helpers import NOW, Aws, Work, app_of, body, job_of, nothing, raising, rec
 from .model.bench import Bench
 from .test_envelope import wire
 from .test_testing_plugin import register
+
+__all__ = ["delay_workloads"]
 
 HOUR = timedelta(hours=1)
 THREE = datetime(2030, 1, 1, 3, tzinfo=UTC)

@@ -77,7 +77,8 @@ def test_a_project_names_nothing_of_a_consumer_that_it_has_not(projects: Mapping
     for consumer, words in foreign.items():
         project = projects[consumer]
         for file in project.files():
-            if project.runtime not in file.parents:
+            # The page on workloads is about which consumer to choose.
+            if project.runtime not in file.parents and file.name != "workloads.md":
                 assert not re.search(words, project.text(file)), file
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import zoneinfo
 from datetime import UTC, datetime
 from typing import Any
@@ -114,8 +115,11 @@ def plan(tf: Terraform, name: str, schedules: dict[str, Any]) -> str:
     folder.mkdir()
     text = TEST_FILE.replace("SCHEDULES", json.dumps(schedules))
     (folder / "one.tftest.hcl").write_text(text, encoding="utf-8")
-    tf.init("modules/schedule", folder.name)
-    (run,) = tf.test("modules/schedule", folder.name)
+    try:
+        tf.init("modules/schedule", folder.name)
+        (run,) = tf.test("modules/schedule", folder.name)
+    finally:
+        shutil.rmtree(folder)  # the tree is shared with the other tests
     return re.sub(r"\s+", " ", " ".join(run.errors))
 
 
