@@ -41,10 +41,9 @@ $(LOCAL_AWS_VENV)/.done: requirements-local-aws.txt
 	@$(LOCAL_AWS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-local-aws.txt
 	@touch $@
 
-# Three even on two processors: the end-to-end tests mostly wait for the AWS provider, which itself waits after each queue.
 # exec: a signal that is sent to make reaches Python, not a shell in between.
 test: needs-terraform setup ## Everything: lint, types, units, Terraform, template, end to end
-	@exec $(VENV)/bin/python -m pytest -n 3 --dist loadgroup $(PYTEST_ARGS)
+	@exec $(VENV)/bin/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 demo: needs-terraform setup ## The whole product on a local AWS, no account needed (KEEP=1 leaves it running)
 	@exec env KEEP="$(KEEP)" $(VENV)/bin/python -m tests.demo
