@@ -273,6 +273,9 @@ def test_what_was_only_put_off_for_a_day_is_a_dead_letter() -> None:
     (letter,) = direct.letters
     assert note_of(letter)["reason"] == "put_off_too_long (busy)"
     assert direct.time - NOW >= DEFER_AT_MOST
+    assert "put_off" in letter["MessageBody"]
+    (again,) = job_bodies(letter["MessageBody"])  # sent again by a human, it has all of its time
+    assert json.loads(again) == {name: v for name, v in json.loads(letter["MessageBody"]).items() if name != "put_off"}
 
 
 def test_an_attempt_begins_the_count_anew() -> None:
@@ -460,6 +463,25 @@ def test_a_large_job_that_fits_runs() -> None:
     direct = Direct(job_of(lambda args, ctx: ran.append(len(args.label))))
     direct.publish(body("a", payload={"label": "x" * 200_000}))
     assert ran == [200_000]
+
+
+def test_a_large_job_that_could_not_be_made_small_is_a_dead_letter(
+    claims: ClaimStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    direct = Direct(job_of(nothing))
+    vars(direct.app)["claims"] = claims
+    monkeypatch.setattr(ClaimStore, "store", raising_any(ConnectionError()))
+    direct.publish(large())
+    (letter,) = direct.letters
+    assert (letter["MessageBody"], note_of(letter)["reason"]) == (large(), "too_large_for_direct")
+    assert direct.failed == []
+
+
+def raising_any(error: Exception) -> Any:
+    def call(*args: Any, **options: Any) -> Any:
+        raise error
+
+    return call
 
 
 @pytest.fixture

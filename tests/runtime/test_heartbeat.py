@@ -13,6 +13,7 @@ from runtime.heartbeat import Heartbeat
 from runtime.job import JobClass
 from runtime.ledger import Claim, LostClaimError
 from runtime.observability import Observer
+from runtime.outcome import Defer
 from runtime.watch import LONGEST_SECONDS, Held, State
 
 from .helpers import Aws, delivery, job_of, nothing, seconds, stack
@@ -233,3 +234,52 @@ def test_an_interruption_that_comes_too_late_is_taken_back(fault: type[BaseExcep
     thread.join(5)
     assert results == ["done", 4999950000]
     assert held.state is State.OVER
+
+
+def test_one_whose_progress_aws_did_not_take_has_not_stalled() -> None:
+    bench = Bench()
+    bench.books.fault = ConnectionError()
+    bench.later(58)
+    bench.held.progress(3, 10)
+    bench.later(1.5)  # it moved a moment ago, and neither clock could be started again
+    bench.look()
+    assert bench.held.fault is LostClaimError
+    assert b"job stalled" not in b"".join(bench.lines)
+    assert b"message not kept" in b"".join(bench.lines)
+
+
+def test_what_took_too_long_to_claim_is_not_begun_and_is_no_attempt() -> None:
+    held = Held(delivery(), LEASE, time.monotonic())
+    with held.lock:
+        held.tell(JobStalled)
+    run: Any = SimpleNamespace(limit=None)
+    with pytest.raises(Defer):
+        held.execute(run, lambda: pytest.fail("it has begun"))
+
+
+class GuardlessLock:
+    """Python 3.14's way of `with`: an interruption may strike when the lock is taken and nothing guards it yet."""
+
+    def __init__(self) -> None:
+        self.lock, self.strikes = threading.RLock(), 1
+
+    def acquire(self) -> bool:
+        self.lock.acquire()
+        if self.strikes:
+            self.strikes -= 1
+            raise JobStalled
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.lock, name)
+
+
+def test_an_interruption_at_the_lock_itself_leaves_it_free_for_others() -> None:
+    held = Held(delivery(), LEASE, time.monotonic())
+    held.lock = GuardlessLock()  # type: ignore[assignment]
+    assert held.end()
+    free: list[bool] = []
+    other = threading.Thread(target=lambda: free.append(held.lock.lock.acquire(timeout=2)))  # type: ignore[attr-defined]
+    other.start()
+    other.join(5)
+    assert free == [True]

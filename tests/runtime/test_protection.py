@@ -140,3 +140,15 @@ def test_outside_ecs_nothing_is_asked() -> None:
     written: list[bytes] = []
     Protection.from_environment(Observer("shop", "email", write=written.append), {}).update(100.0)
     assert written == []
+
+
+def test_a_renewal_that_failed_is_tried_again_soon(agent: Agent, clock: SimpleNamespace) -> None:
+    protects, _ = on(agent)
+    protects.update(LONG_RUN_SECONDS + 1)
+    agent.answer = (500, "x")
+    clock.seconds += RENEW_SECONDS + 1
+    protects.update(LONG_RUN_SECONDS + 1)
+    agent.answer = (200, {"protection": {}})
+    clock.seconds += TRY_AGAIN_SECONDS + 1
+    protects.update(LONG_RUN_SECONDS + 1)
+    assert agent.wanted == [True, True, True]

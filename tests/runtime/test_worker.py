@@ -13,7 +13,7 @@ from runtime import JobContext, Permanent, clients, fixed
 from runtime.execute import JobStalled, JobTimeout
 from runtime.ledger import LostClaimError
 from runtime.outcome import Defer
-from runtime.worker import EXIT_ABANDONED
+from runtime.worker import EXIT_ABANDONED, LIVENESS_SECONDS
 
 from .helpers import Work, body, job_of, lines_of, note_of, nothing, raising, seconds
 from .queue import Place, until
@@ -348,7 +348,7 @@ def test_the_lease_in_the_ledger_ends_just_before_the_message_is_seen_again() ->
     assert 0.5 < leases[0] < 1.5
 
 
-def test_what_jobs_of_several_slots_log_and_measure_is_not_mixed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_jobs_of_several_slots_log_and_measure_is_not_mixed(capfd: pytest.CaptureFixture[str]) -> None:
     together = threading.Barrier(2, timeout=10)
 
     def act(args: Work, ctx: JobContext) -> None:
@@ -362,7 +362,7 @@ def test_what_jobs_of_several_slots_log_and_measure_is_not_mixed(capsys: pytest.
     place.queue.put(body("1"), body("2"), body("3"), body("4"))
     with place.working(slots=2, lease=seconds(30)):
         until(lambda: not place.queue.messages, timeout=20)
-    lines = lines_of(capsys.readouterr().out)
+    lines = lines_of(capfd.readouterr().out)
     logged = [(line["message"][-1], line["job_id"]) for line in lines if "message" in line]
     assert len(logged) == 8
     assert all(job_id == f"job-{label}" for label, job_id in logged)
@@ -451,8 +451,8 @@ def test_a_job_that_does_not_end_in_time_is_given_back_and_no_attempt() -> None:
     go_on, late = threading.Event(), threading.Event()
 
     def act(args: Work, ctx: JobContext) -> None:
-        go_on.wait(30)
         try:
+            go_on.wait(30)
             ctx.commit()
         finally:
             late.set()
@@ -602,7 +602,7 @@ def test_an_outage_is_waited_out_without_spinning(fault: Exception, tmp_path: Pa
         time.sleep(1.5)
         assert len(place.queue.asked) <= 4
         assert working.code is None  # not idle: nobody knows
-        assert time.time() - file.stat().st_mtime < 1.5
+        assert time.time() - file.stat().st_mtime < LIVENESS_SECONDS + 1
         place.queue.fault = None
         place.queue.put(body("a"))
         until(lambda: not place.queue.messages, timeout=10)
@@ -718,3 +718,28 @@ def test_a_tail_that_has_waited_too_long_is_left_alone() -> None:
     with place.working(slots=2, lease=seconds(2)):
         until(lambda: not place.queue.messages)
     assert place.outcomes() == [("succeeded", ""), ("lost", "waited_too_long"), ("succeeded", "")]
+
+
+def test_a_job_that_may_not_be_cut_off_is_parked_when_the_time_is_up() -> None:
+    go_on = threading.Event()
+    place = Place(job_of(lambda args, ctx: go_on.wait(30), after_crash="park"))
+    (message,) = place.queue.put(body("a"))
+    try:
+        with place.working(lease=seconds(20), stop_timeout=seconds(6)) as working:
+            until(lambda: any(item["state"] == "RUNNING" for item in place.table.items.values()))
+            assert working.end() == 0
+        (item,) = place.table.items.values()
+        assert (item["state"], item["reason"]) == ("PARKED", "crashed")
+        assert place.queue.deleted == [message]
+    finally:
+        go_on.set()
+
+
+@pytest.mark.parametrize("reason", ["dependency_down", "circuit_open:SMTP Server"])
+def test_a_jobs_own_reason_that_sounds_like_a_breakers_is_settled(reason: str) -> None:
+    place = Place(job_of(raising(Defer(seconds(300), reason))))
+    (message,) = place.queue.put(body("a"))
+    with place.working(lease=seconds(30)):
+        until(lambda: place.queue.hidden)
+    assert place.queue.hidden == [(message, 300)]
+    assert place.outcomes() == [("defer", reason)]

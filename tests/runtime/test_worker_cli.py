@@ -60,7 +60,9 @@ def test_a_wrong_variable_ends_it_before_it_starts(
     assert "JOBS_SLOTS='none'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["work"], ["worker", "--exit-when-idle", "soon"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["work"], ["worker", "--exit-when-idle", "soon"], ["worker", "--exit-when-idle", "0"]]
+)
 def test_wrong_arguments_show_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(APP, arguments)

@@ -32,6 +32,7 @@ SHORTEST_DEFERRAL = timedelta(seconds=5)
 LOST_WAIT = timedelta(seconds=30)
 # A body longer than this, with every character escaped, may be too large for the machine: only then is that counted.
 SURELY_FITS_CHARS = 40_000
+TOO_LARGE = "too_large_for_direct"
 
 
 class UnsettledError(Exception):
@@ -104,7 +105,8 @@ def _attributes(raw: object) -> dict[str, dict[str, Any]]:
 
 
 def job_bodies(text: str) -> list[str]:
-    """The jobs in a message of a direct workload's dead-letter queues, each byte for byte as it was published.
+    """The jobs in a message of a direct workload's dead-letter queues, ready to be published again: each byte for byte,
+    but for what tells how long it was put off before.
 
     A letter is one itself. Lambda's record of a failed invocation holds the notification in ``requestPayload``; nothing
     is found if Lambda has left that out, which it does when the record would be too large. What SNS could not hand to
@@ -115,7 +117,7 @@ def job_bodies(text: str) -> list[str]:
     except NotAJobError:
         pass
     else:
-        return [raw_envelope(text)]
+        return [_fresh(raw_envelope(text))]
     try:
         outer = from_json(text)
     except (ValueError, TypeError):
@@ -123,9 +125,21 @@ def job_bodies(text: str) -> list[str]:
     if not isinstance(outer, dict) or not isinstance(outer.get("requestContext"), dict):
         return [raw_envelope(text)]
     try:
-        return [delivery.body for delivery in deliveries(outer.get("requestPayload"))]
+        return [_fresh(delivery.body) for delivery in deliveries(outer.get("requestPayload"))]
     except ForeignEventError:
         return []
+
+
+def _fresh(body: str) -> str:
+    """Whoever sends a job again gives it all of its time anew."""
+    try:
+        content = from_json(body)
+    except ValueError:
+        return body
+    if not isinstance(content, dict) or "put_off" not in content:
+        return body
+    del content["put_off"]
+    return to_json(content, ensure_ascii=True).decode("ascii")
 
 
 class DirectSettlement(Settlement):
@@ -143,7 +157,12 @@ class DirectSettlement(Settlement):
         """
         match report.outcome.kind:
             case Kind.RETRY | Kind.DEFER | Kind.LOST:
-                self._publish_again(report)
+                try:
+                    self._publish_again(report)
+                except Exception:
+                    # Lambda's record of the failed invocation could not hold such a job; a letter can.
+                    if report.outcome.reason != TOO_LARGE or self._dead_letter(report) is not None:
+                        raise
             case _:
                 if self.settle(report) is not None:
                     raise UnsettledError("dead letter not sent")
@@ -161,7 +180,7 @@ class DirectSettlement(Settlement):
         if envelope.claim is not None or self._trip(delivery).fits:
             return None
         kind = Kind.DEAD if self._claims is None else Kind.DEFER
-        outcome = Outcome(kind, "too_large_for_direct", None if kind is Kind.DEAD else timedelta(0))
+        outcome = Outcome(kind, TOO_LARGE, None if kind is Kind.DEAD else timedelta(0))
         return Report(delivery, outcome, envelope, finished_at=self._now())
 
     def _publish_again(self, report: Report) -> None:

@@ -26,7 +26,7 @@ from .failure import Failure
 from .job import JobClass
 from .key import business_key
 from .ledger import Claim, JobLedger, Ledger, Leftover, LostClaimError, NoLedger
-from .outcome import MAX_WAIT, Defer, Kind, Outcome
+from .outcome import MAX_WAIT, Defer, Kind, Outcome, Park
 from .policy import decide
 from .registry import Registry
 
@@ -148,6 +148,8 @@ class Engine:
         """Record the end of a run that cannot tell it itself: it was killed, or its process has to end. What it still
         does does not count.
         """
+        if run.job.after_crash == "park" and run.claim.owner:
+            error = Park("crashed")  # it was cut off anywhere: whether a second run would do harm only a human knows
         report = replace(run.report, finished_at=self._now())
         outcome = self._last_chance(self._within_limits(self._classify(run, error), run.job, report), report)
         report.outcome = self._finish(run.ledger, run.claim, report, outcome, ran=True)

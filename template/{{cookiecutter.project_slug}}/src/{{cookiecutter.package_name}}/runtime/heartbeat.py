@@ -76,6 +76,12 @@ class Heartbeat:
                 if moved and held.fault is None and now - held.renewed_at >= self._every:
                     self._renew(held)
                 return
+            unheard = held.position != held.renewed_position  # of its progress
+            if held.told_at is None and unheard and now < min(held.moved_at + held.stall_seconds, held.last_moment):
+                held.told_at = now  # it moves, but AWS did not answer in time: that is no stall
+                self._event("ERROR", "message not kept", held)
+                held.tell(LostClaimError)
+                return
             if held.told_at is None:
                 held.told_at = now
                 self._observer.count("JobStalled")

@@ -46,8 +46,8 @@ class Protection:
         if not self._endpoint:
             return
         wanted, since = longest_run > LONG_RUN_SECONDS, time.monotonic() - self._asked_at
-        due = since > RENEW_SECONDS if wanted == self._on else not self._failed or since > TRY_AGAIN_SECONDS
-        if due and (wanted or self._on):
+        wait = TRY_AGAIN_SECONDS if self._failed else RENEW_SECONDS if wanted == self._on else 0.0
+        if since >= wait and (wanted or self._on):
             self._ask(wanted)
 
     def _ask(self, wanted: bool) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .execute import JobStalled, JobTimeout, wake
 from .ledger import LostClaimError
+from .outcome import Defer
 
 if TYPE_CHECKING:
     from .delivery import Delivery
@@ -85,7 +86,8 @@ class Held:
     ) -> None:
         self.delivery, self.behind = delivery, behind
         self.seconds = lease
-        self.lock = threading.Lock()  # held while the clocks are renewed: never after the message was settled
+        # Held while the clocks are renewed: never after the message was settled. Its owner may take it again (``end``).
+        self.lock = threading.RLock()
         self.state = State.HELD
         self.run: Run | None = None
         self.received_at = received_at
@@ -112,12 +114,14 @@ class Held:
         return self.fault is not None or self._worker_stopping()
 
     def execute(self, run: "Run", call: Callable[[], Any]) -> Any:
-        with self.lock:
-            if self.state is not State.HELD:
-                raise LostClaimError("the message was let go before its job began")
-            self.begin(run)
-            self._thread = threading.get_ident()
         try:
+            with self.lock:
+                if self.state is not State.HELD:
+                    raise LostClaimError("the message was let go before its job began")
+                if self.fault is not None:  # to claim it took so long that its time was over
+                    raise Defer(timedelta(0), "not_started")
+                self.begin(run)
+                self._thread = threading.get_ident()
             return call()
         finally:
             self.end()
@@ -148,8 +152,12 @@ class Held:
     @property
     def stalled_at(self) -> float:
         """When it will have gone too long without progress. At the latest when SQS would not hide it any longer."""
-        end = min(self.visible_at, self.received_at + LONGEST_SECONDS) - self.margin
-        return min(self.moved_at + self.stall_seconds, end)
+        return min(self.moved_at + self.stall_seconds, self.visible_at - self.margin, self.last_moment)
+
+    @property
+    def last_moment(self) -> float:
+        """When even renewals come to their end."""
+        return self.received_at + LONGEST_SECONDS - self.margin
 
     @property
     def lets_go_at(self) -> float | None:
@@ -170,17 +178,21 @@ class Held:
     def end(self) -> bool:
         """The job's code has ended. False if it was let go before: then the message is not its slot's any more."""
         while True:
-            # An interruption may strike anywhere until it is taken back under the lock; each strikes once.
+            # An interruption may strike anywhere until it is taken back under the lock; each strikes once. It may do so
+            # when the lock was just taken, which a `with` cannot guard from Python 3.14 on: so take it again.
             try:
-                with self.lock:
-                    if self._interrupted and self._thread is not None:
-                        _raise_in(self._thread, None)
-                    self._thread, self._interrupted = None, False
-                    if self.state is State.HELD:
-                        self.state = State.OVER
-                    return self.state is not State.LET_GO
+                self.lock.acquire()
+                if self._interrupted and self._thread is not None:
+                    _raise_in(self._thread, None)
+                self._thread, self._interrupted = None, False
+                if self.state is State.HELD:
+                    self.state = State.OVER
+                ended_by_itself = self.state is not State.LET_GO
             except (JobStalled, JobTimeout, LostClaimError):
                 continue
+            while self.lock._is_owned():  # type: ignore[attr-defined]
+                self.lock.release()
+            return ended_by_itself
 
     def let_go(self) -> bool:
         """Give the message up while its job still runs. False if the job has just ended by itself. Under the lock."""

@@ -37,6 +37,8 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_json
+
 from . import clients
 from .app import App
 from .batch import run_in_order
@@ -45,7 +47,8 @@ from .engine import Engine, Report
 from .envelope import decode
 from .heartbeat import Heartbeat
 from .isolation import HeldByProcess, address_of, run_isolated
-from .observability import Instruments, Observer
+from .ledger import LostClaimError
+from .observability import Instruments, Observer, write_stdout
 from .outcome import Defer, Kind, Outcome
 from .protection import Protection
 from .receive import Receiver
@@ -259,6 +262,7 @@ class Worker:
             try:
                 if not held.let_go():
                     continue  # it has just ended: its slot settles it
+                held.tell(LostClaimError)  # where the process lives on, it must not work beside its successor
             finally:
                 held.lock.release()
             if held.run is not None:
@@ -441,8 +445,9 @@ class Worker:
             return
         declared = report.job.dependencies if report.job is not None else ()
         dependency = next((d for d in declared if not isinstance(d, str) and d.name == name), name)
-        rest = self._app.breakers.of(dependency).rest().total_seconds()
-        self._rest_until = max(self._rest_until, time.monotonic() + rest)
+        with suppress(Exception):  # a job may defer for such a reason of its own; and resting only saves receives
+            rest = self._app.breakers.of(dependency).rest().total_seconds()
+            self._rest_until = max(self._rest_until, time.monotonic() + rest)
 
     def _in_hand(self) -> list[Held]:
         with self._changed:
@@ -495,7 +500,8 @@ class ThreadInstruments(Instruments):
         if metrics is not None:
             with suppress(Exception):
                 if metrics.metric_set:
-                    metrics.flush_metrics()
+                    # In one piece: other threads write beside it, and half a line is no metric.
+                    write_stdout(to_json(metrics.serialize_metric_set()) + b"\n")
             metrics.clear_metrics()
 
 

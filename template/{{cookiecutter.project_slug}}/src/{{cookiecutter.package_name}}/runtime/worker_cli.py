@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -55,6 +56,8 @@ def _main(app: App, arguments: Sequence[str] | None) -> int:
         help="end after so long with nothing running and nothing received (%(const)s if no number is given)",
     )
     chosen = parser.parse_args(arguments)
+    if chosen.exit_when_idle is not None and not chosen.exit_when_idle >= 1:
+        worker.error(f"--exit-when-idle {chosen.exit_when_idle:g}: at least 1 second, so that the queue is asked once")
     if chosen.check:
         return check(liveness_file(app))
     try:
@@ -66,9 +69,15 @@ def _main(app: App, arguments: Sequence[str] | None) -> int:
         print(f"worker: {error}", file=sys.stderr)
         return 2
     code = ready.run()
-    if ready.threads_left:
+    if ready.threads_left or _threads_of_jobs():
         end_process(code)
     return code
+
+
+def _threads_of_jobs() -> bool:
+    """Whether a job has left a thread that Python would wait for."""
+    own = (threading.main_thread(), threading.current_thread())
+    return any(thread not in own and not thread.daemon for thread in threading.enumerate())
 
 
 def settings_from_environment(app: App, environ: Mapping[str, str] | None = None) -> WorkerSettings:
